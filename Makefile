@@ -1,0 +1,137 @@
+# Two commands: `make demo` (the main job, end to end) and `make test` (all three tiers).
+#   make build            programs and static guest agent into $(OUT), laid out like an installation
+#   make image            guest image and Docker engine into the cache
+#   make test-unit        unit tests and fuzz corpora          T=mux: one module
+#   make test-cli         the real programs on the fake driver  F=tests/cli/x.bats: one file
+#   make test-vm          the real guest                        F=tests/vm/x.bats: one file
+#   make lint             layers, lengths, shellcheck, format
+#   make fuzz             FUZZ_SECONDS per target
+#   make install PREFIX=  make SAN=address,undefined test-unit
+comma := ,
+OUT ?= out$(if $(SAN),-$(subst $(comma),-,$(SAN)))
+PREFIX ?= /usr/local
+OS := $(shell uname -s)
+ARCH := $(shell uname -m)
+VERSION := $(shell cat VERSION)
+
+CC = gcc
+GUEST_CC ?= musl-gcc
+CFLAGS ?= -O2 -g
+WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2
+BASE_CFLAGS := -std=gnu11 -I. -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -MMD -MP $(WARN)
+ALL_CFLAGS = $(BASE_CFLAGS) -include lib/banned.h -ffunction-sections -fdata-sections \
+	$(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all) $(CFLAGS)
+ALL_LDFLAGS = -Wl,--gc-sections -Wl,--as-needed -Wl,-z,relro,-z,now $(LDFLAGS)
+# musl-gcc has no kernel headers of its own; those of the host come last, so libc headers stay musl's.
+GUEST_CFLAGS := $(BASE_CFLAGS) -include lib/banned.h -Os -ffunction-sections -fdata-sections \
+	-idirafter /usr/include -idirafter /usr/include/$(ARCH)-linux-gnu
+
+LIB_SRC   := $(wildcard lib/*.c)
+CORE_SRC  := $(LIB_SRC) $(foreach d,base config store plan driver,$(wildcard limactl-c/$d/*.c))
+CLI_SRC   := $(wildcard limactl-c/cli/*.c)
+HA_SRC    := $(wildcard limactl-c/hostagent/*.c)
+IMAGE_SRC := $(wildcard limactl-c/image/*.c)
+GUEST_SRC := $(LIB_SRC) $(wildcard guestagent/*.c)
+obj = $(addprefix $(OUT)/obj/,$(addsuffix .o,$(1)))
+# What a test links: everything but the file that has main().
+no_main = $(filter-out %/main.c,$(1))
+
+# Each program links only the libraries it needs: what stays resident is small (bench/footprint.sh).
+CLI_LIBS   := -lyaml -ljansson
+HA_LIBS    := -luv -ljansson
+IMAGE_LIBS := -lcurl -larchive -lcrypto -ljansson
+TEST_LIBS  := -lcmocka -lyaml -ljansson -luv -lcurl -larchive -lcrypto
+
+BIN   := $(OUT)/bin/limactl-c
+LIBEXEC := $(OUT)/libexec/limactl-c
+SHARE := $(OUT)/share/limactl-c
+AGENT := $(SHARE)/lima-guestagent.Linux-$(ARCH)
+
+build: $(BIN) $(LIBEXEC)/hostagent $(LIBEXEC)/image $(AGENT) $(SHARE)/.staged
+
+$(OUT)/core.a: $(call obj,$(CORE_SRC))
+	rm -f $@ && ar rcs $@ $^
+$(BIN): $(call obj,$(CLI_SRC)) $(OUT)/core.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(CLI_LIBS)
+$(LIBEXEC)/hostagent: $(call obj,$(HA_SRC)) $(OUT)/core.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(HA_LIBS)
+$(LIBEXEC)/image: $(call obj,$(IMAGE_SRC)) $(OUT)/core.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(IMAGE_LIBS)
+
+$(OUT)/obj/%.o: % Makefile VERSION
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+# The guest agent: static, libc only.
+GUEST_OBJ := $(addprefix $(OUT)/guest/,$(addsuffix .o,$(GUEST_SRC)))
+$(OUT)/guest/%.o: % Makefile VERSION
+	@mkdir -p $(@D)
+	$(GUEST_CC) $(GUEST_CFLAGS) -c -o $@ $<
+$(AGENT): $(GUEST_OBJ)
+	@mkdir -p $(@D)
+	$(GUEST_CC) -static -s -Wl,--gc-sections -o $@ $^
+
+$(SHARE)/.staged: $(wildcard templates/* provision/* provision/*/*)
+	@mkdir -p $(SHARE)
+	rm -rf $(SHARE)/templates $(SHARE)/provision
+	cp -R templates provision $(SHARE)/
+	@touch $@
+
+# Tests. A unit test links the module's own layer and all below it, programs' modules included.
+UNIT := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
+FUZZ := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+$(OUT)/programs.a: $(call obj,$(call no_main,$(CLI_SRC) $(HA_SRC) $(IMAGE_SRC) $(wildcard guestagent/*.c)))
+	rm -f $@ && ar rcs $@ $^
+$(OUT)/test_%: $(OUT)/obj/tests/unit/test_%.c.o $(OUT)/programs.a $(OUT)/core.a
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(OUT)/core.a $(TEST_LIBS)
+$(OUT)/replay_%: $(OUT)/obj/tests/fuzz/%.c.o $(OUT)/obj/tests/fuzz/replay.c.o $(OUT)/programs.a $(OUT)/core.a
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(OUT)/core.a $(TEST_LIBS)
+FUZZ_SECONDS ?= 60
+FUZZ_CORE := $(filter-out limactl-c/image/%,$(CORE_SRC) $(call no_main,$(CLI_SRC) $(HA_SRC) $(wildcard guestagent/*.c)))
+$(OUT)/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZ_CORE)
+	@mkdir -p $(@D)
+	clang-14 -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -I. -D_GNU_SOURCE -DVERSION='"$(VERSION)"' \
+		-Wl,--gc-sections -ffunction-sections -o $@ $^ -lyaml -ljansson -luv
+
+unit: $(OUT)/test_$(T)
+	$(OUT)/test_$(T)
+unit-programs: $(if $(T),$(OUT)/test_$(T),$(UNIT:%=$(OUT)/%) $(FUZZ:%=$(OUT)/replay_%))
+
+test-unit: unit-programs build
+	@OUT=$(OUT) tests/run unit $(T)
+test-cli: build
+	@OUT=$(OUT) tests/run cli $(F)
+test-vm: build image
+	@OUT=$(OUT) tests/run vm $(F)
+test: deps
+	@$(MAKE) --no-print-directory build unit-programs image
+	@OUT=$(OUT) tests/run all
+
+deps:
+	@.ci/deps
+image: $(LIBEXEC)/image
+	@OUT=$(OUT) provision/image/make-cache
+demo:
+	@.ci/demo
+lint:
+	@.ci/lint
+fuzz: $(FUZZ:%=$(OUT)/%)
+	@set -e; for t in $(FUZZ); do mkdir -p $(OUT)/corpus/$$t; \
+		$(OUT)/$$t -max_total_time=$(FUZZ_SECONDS) $(OUT)/corpus/$$t tests/fuzz/corpus/$${t#fuzz_}; done
+
+install: build
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/limactl-c $(DESTDIR)$(PREFIX)/share/limactl-c
+	install $(BIN) $(DESTDIR)$(PREFIX)/bin
+	install $(LIBEXEC)/hostagent $(LIBEXEC)/image $(DESTDIR)$(PREFIX)/libexec/limactl-c
+	install -m 755 $(AGENT) $(DESTDIR)$(PREFIX)/share/limactl-c
+	cp -R templates provision $(DESTDIR)$(PREFIX)/share/limactl-c
+
+clean:
+	rm -rf out out-*
+
+.PHONY: build unit unit-programs test test-unit test-cli test-vm deps image demo lint fuzz install clean
+.SECONDARY:
+-include $(shell find $(OUT)/obj $(OUT)/guest -name '*.d' 2>/dev/null)

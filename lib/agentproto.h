@@ -1,0 +1,102 @@
+/* agentproto.h - what host agent and guest agent say to each other over lib/mux.
+ *
+ * Open requests say what a stream is connected to; messages carry the rest. All integers are little-endian.
+ * The wire layout of each is in docs/protocol.md. Every pack function returns the length written, or -1 when
+ * it does not fit; every unpack function checks each bound and returns -1 for anything that is not exact.
+ */
+#ifndef LIMA_AGENTPROTO_H
+#define LIMA_AGENTPROTO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "lib/mux.h"
+
+/* --- open requests (host opens all of them) --- */
+
+enum ap_open_kind {
+	AP_OPEN_TCP = 1,  /* connect to address and port in the guest */
+	AP_OPEN_UNIX = 2, /* connect to a socket path in the guest */
+	AP_OPEN_EXEC = 3, /* run a command; the stream carries lib/execproto records */
+	AP_OPEN_UDP = 4,  /* datagrams, each as u16 length + bytes (reserved) */
+};
+
+enum { AP_PATH_MAX = 1024 };
+
+struct ap_open {
+	enum ap_open_kind kind;
+	uint8_t family;          /* TCP, UDP: 4 or 6 */
+	uint8_t addr[16];        /* network order; the first 4 bytes for family 4 */
+	uint16_t port;           /* host order */
+	char path[AP_PATH_MAX];  /* UNIX */
+};
+
+ssize_t ap_open_pack(const struct ap_open *o, uint8_t *p, size_t n);
+int ap_open_unpack(struct ap_open *o, const uint8_t *p, size_t n);
+
+/* --- messages --- */
+
+enum ap_message {
+	AP_MSG_INFO = MUX_MESSAGE_FIRST, /* guest → host, first after up: struct ap_info */
+	AP_MSG_PORTS,                    /* guest → host: changes of listening ports, see below */
+	AP_MSG_PROVISION,                /* guest → host: struct ap_provision, one a script state change */
+	AP_MSG_BOOT,                     /* guest → host: struct ap_boot */
+	AP_MSG_TIME,                     /* host → guest: u64 nanoseconds since 1970 */
+};
+
+struct ap_info {
+	uint32_t pid;        /* of the agent, in the guest */
+	uint64_t boot_id;    /* random, drawn by setup at each boot of the guest */
+	char version[64];
+	char hostname[65];
+	char kernel[65];     /* uname -r */
+	char port_events[16]; /* how port changes are noticed: "ebpf", "poll" */
+};
+ssize_t ap_info_pack(const struct ap_info *v, uint8_t *p, size_t n);
+int ap_info_unpack(struct ap_info *v, const uint8_t *p, size_t n);
+
+/* A listening port of the guest. */
+struct ap_port {
+	uint8_t proto;    /* AP_TCP, AP_UDP */
+	uint8_t family;   /* 4 or 6 */
+	uint8_t addr[16]; /* network order */
+	uint16_t port;    /* host order */
+};
+enum { AP_TCP = 1, AP_UDP = 2 };
+
+/* AP_MSG_PORTS: a list of changes. snapshot: forget everything known before first (sent after up, unless resumed). */
+enum { AP_PORTS_MAX = 1024 }; /* changes in one message; more go in several */
+struct ap_ports {
+	bool snapshot;
+	size_t count;
+	struct {
+		bool listening; /* opened, or closed */
+		struct ap_port port;
+	} change[AP_PORTS_MAX];
+};
+ssize_t ap_ports_pack(const struct ap_ports *v, uint8_t *p, size_t n);
+int ap_ports_unpack(struct ap_ports *v, const uint8_t *p, size_t n);
+
+enum ap_provision_state { AP_PROVISION_RUNNING = 1, AP_PROVISION_OK, AP_PROVISION_FAILED };
+enum { AP_TAIL_MAX = 2048 };
+struct ap_provision {
+	uint16_t index; /* position in provision[] of the template */
+	uint8_t state;
+	int32_t status;          /* exit code, or -signal, when FAILED */
+	char tail[AP_TAIL_MAX];  /* its last output lines, when FAILED */
+};
+ssize_t ap_provision_pack(const struct ap_provision *v, uint8_t *p, size_t n);
+int ap_provision_unpack(struct ap_provision *v, const uint8_t *p, size_t n);
+
+/* How far the guest has come. Sent when it changes and after up. */
+enum ap_boot_phase { AP_BOOT_SETUP = 1, AP_BOOT_PROVISIONING, AP_BOOT_DONE, AP_BOOT_STOPPING };
+struct ap_boot {
+	uint8_t phase;
+	char detail[256]; /* a warning of setup, or empty */
+};
+ssize_t ap_boot_pack(const struct ap_boot *v, uint8_t *p, size_t n);
+int ap_boot_unpack(struct ap_boot *v, const uint8_t *p, size_t n);
+
+#endif

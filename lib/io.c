@@ -1,0 +1,79 @@
+#include "lib/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+int io_write_full(int fd, const void *p, size_t n)
+{
+	const char *at = p;
+
+	while (n) {
+		ssize_t k = write(fd, at, n);
+
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k < 0)
+			return -1;
+		at += k;
+		n -= (size_t)k;
+	}
+	return 0;
+}
+
+ssize_t io_read_full(int fd, void *p, size_t n)
+{
+	size_t got = 0;
+
+	while (got < n) {
+		ssize_t k = read(fd, (char *)p + got, n - got);
+
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k < 0)
+			return -1;
+		if (k == 0)
+			break;
+		got += (size_t)k;
+	}
+	return (ssize_t)got;
+}
+
+int io_read_file(const char *path, struct buf *b, struct err *e)
+{
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return err_errno(e, "open %s", path);
+	for (;;) {
+		size_t want = b->max - b->len < 65536 ? b->max - b->len + 1 : 65536;
+		char chunk[65536];
+		ssize_t k = io_read_full(fd, chunk, want > sizeof(chunk) ? sizeof(chunk) : want);
+
+		if (k < 0)
+			return err_errno(e, "read %s", path);
+		if (buf_add(b, chunk, (size_t)k) < 0)
+			return err_set(e, ERR_INVALID, "%s is larger than %zu bytes", path, b->max);
+		if ((size_t)k < want)
+			return 0;
+	}
+}
+
+static int change_flag(int fd, int get, int set, int flag, bool on)
+{
+	int flags = fcntl(fd, get);
+
+	if (flags < 0)
+		return -1;
+	return fcntl(fd, set, on ? flags | flag : flags & ~flag) < 0 ? -1 : 0;
+}
+
+int io_set_nonblock(int fd, bool on)
+{
+	return change_flag(fd, F_GETFL, F_SETFL, O_NONBLOCK, on);
+}
+
+int io_set_cloexec(int fd, bool on)
+{
+	return change_flag(fd, F_GETFD, F_SETFD, FD_CLOEXEC, on);
+}

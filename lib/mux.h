@@ -1,0 +1,114 @@
+/* mux.h - many streams over one byte carrier that may be lost and made again.
+ *
+ * The engine of the host-guest channel (docs/protocol.md). It does no I/O: bytes from the carrier are fed
+ * in, bytes for the carrier are taken out, and the program is told what happened through struct mux_ops.
+ * Both ends run the same code, MUX_HOST and MUX_GUEST differ in the parity of the stream ids they open.
+ *
+ * Carrier: any ordered byte stream without a connection state of its own (virtio-serial, a unix socket).
+ *   After each opening both sides send a preamble of zeros longer than any frame, then a hello; a receiver
+ *   that finds no valid frame skips bytes until a hello. So both ends find each other after either restarted.
+ * Epoch: random number of a process; another epoch in the hello means another process, and every stream is
+ *   reset. The same epoch means the same process over a new carrier: streams go on where they were.
+ * Offsets: every stream counts its bytes from 0. What was written is kept until the peer has consumed it, at
+ *   most MUX_WINDOW bytes a direction, and sent again over a new carrier from where the peer's count stands.
+ *   What cannot be replayed (the guest was restored from an older state) is reset, never guessed.
+ * Stream 0 carries control messages the same way; messages go out before any stream data written after them.
+ */
+#ifndef LIMA_MUX_H
+#define LIMA_MUX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/err.h"
+
+enum {
+	MUX_WINDOW = 256 * 1024,    /* bytes a stream may have in flight in one direction */
+	MUX_FRAME_MAX = 32 * 1024,  /* payload bytes of one frame */
+	MUX_MESSAGE_MAX = 32 * 1024, /* body bytes of one control message */
+	MUX_REQUEST_MAX = 4096,     /* bytes of an open request */
+	MUX_STREAMS_MAX = 65536,    /* open at once; more are refused */
+	MUX_MESSAGE_FIRST = 16,     /* smaller types are the engine's own */
+};
+
+enum mux_side { MUX_HOST, MUX_GUEST };
+
+struct mux;
+struct mux_stream;
+
+/* Why a stream was reset; carried on the wire. */
+enum mux_reset_code {
+	MUX_RESET_ABORT = 1,   /* the peer of the relayed connection sent a reset, or the program gave up */
+	MUX_RESET_REFUSED,     /* the target refused the connection, or there is none */
+	MUX_RESET_LIMIT,       /* too many streams */
+	MUX_RESET_LOST,        /* the other process is a new one, or its state does not fit ours */
+	MUX_RESET_PROTOCOL,    /* bytes beyond the window, unknown request */
+};
+
+/* All are called from mux_feed(), mux_carrier_open() or mux_carrier_lost(), never from the others, and may call
+ * any mux function except mux_feed() and mux_free(). ctx is what mux_new() got. */
+struct mux_ops {
+	/* The peer has answered. resumed: it is the process we knew and the streams go on; otherwise every
+	 * stream there was has been reset (reset() was called for each) before this call. */
+	void (*up)(void *ctx, bool resumed);
+	void (*down)(void *ctx); /* no peer for now; streams are kept */
+	/* A control message sent by the peer's mux_send(). -1 when it is malformed: the link is made anew. */
+	int (*message)(void *ctx, unsigned type, const uint8_t *body, size_t len);
+	/* The peer opened s. Take it with mux_stream_set(), or refuse it with mux_reset(). */
+	void (*open)(void *ctx, struct mux_stream *s, const uint8_t *request, size_t len);
+	void (*readable)(void *ctx, struct mux_stream *s); /* new bytes, or the end, arrived */
+	void (*writable)(void *ctx, struct mux_stream *s); /* there is room again after a write that found none */
+	/* s ended abnormally. It is freed after the call. */
+	void (*reset)(void *ctx, struct mux_stream *s, enum mux_reset_code code);
+	/* Both directions ended and everything was consumed. s is freed after the call. */
+	void (*closed)(void *ctx, struct mux_stream *s);
+};
+
+/* epoch: random, not 0, drawn once by the process. NULL when memory is short. */
+struct mux *mux_new(enum mux_side side, uint64_t epoch, const struct mux_ops *ops, void *ctx);
+void mux_free(struct mux *m); /* no callbacks */
+
+/* Carrier. */
+void mux_carrier_open(struct mux *m); /* a fresh carrier: forget half a frame, say hello */
+void mux_carrier_lost(struct mux *m); /* calls down() if the link was up */
+bool mux_is_up(const struct mux *m);
+uint64_t mux_peer_epoch(const struct mux *m); /* 0 before the first hello */
+void mux_feed(struct mux *m, const uint8_t *p, size_t n); /* bytes that came from the carrier */
+/* Bytes that should go to the carrier now; 0 when there are none. Valid until the next call on m. */
+size_t mux_output(struct mux *m, const uint8_t **p);
+void mux_output_done(struct mux *m, size_t n); /* n of them were written */
+
+/* Control messages; queued while the link is down. -1 when the queue is full (1 MiB): the peer is dead. */
+int mux_send(struct mux *m, unsigned type, const void *body, size_t len);
+
+/* Streams. ctx of a stream is the program's. */
+struct mux_stream *mux_open(struct mux *m, const void *request, size_t len, void *ctx); /* NULL: limit */
+void mux_stream_set(struct mux_stream *s, void *ctx);
+void *mux_stream_get(const struct mux_stream *s);
+struct mux *mux_stream_mux(const struct mux_stream *s);
+uint32_t mux_stream_id(const struct mux_stream *s);
+
+/* Sending: room says how many bytes reserve/commit or write would take now. A writer that got less than it
+ * wanted is told by writable(). tx_reserve returns the place for up to *n (<= room) bytes, *n set to what is
+ * contiguous; tx_commit says how many were put there. */
+size_t mux_room(struct mux_stream *s);
+size_t mux_write(struct mux_stream *s, const void *p, size_t n);
+uint8_t *mux_tx_reserve(struct mux_stream *s, size_t *n);
+void mux_tx_commit(struct mux_stream *s, size_t n);
+void mux_finish(struct mux_stream *s); /* no more bytes from us; what was written still goes out */
+bool mux_is_finished(const struct mux_stream *s);
+
+/* Receiving: peek returns the contiguous unread bytes (NULL and 0 when none). Unread bytes hold the peer back. */
+const uint8_t *mux_peek(struct mux_stream *s, size_t *n);
+void mux_consume(struct mux_stream *s, size_t n);
+bool mux_at_end(const struct mux_stream *s); /* the peer finished and all its bytes were consumed */
+
+/* Ends s both ways at once; the peer gets reset(). s is gone for the caller when this returns. */
+void mux_reset(struct mux_stream *s, enum mux_reset_code code);
+
+/* Calls fn for each stream; fn may reset the one it is given. */
+void mux_each(struct mux *m, void (*fn)(void *ctx, struct mux_stream *s), void *ctx);
+size_t mux_count(const struct mux *m);
+
+#endif

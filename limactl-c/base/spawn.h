@@ -1,0 +1,47 @@
+/* spawn.h - a child process described by a struct, and a small spawner process that starts them for others.
+ *
+ * The host agent forks the spawner before it confines itself; the spawner starts QEMU (or the native agent)
+ * in a session of its own, so that it outlives the host agent, and reports exits.
+ */
+#ifndef LIMA_SPAWN_H
+#define LIMA_SPAWN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "lib/err.h"
+
+enum { SPAWN_ARGS_MAX = 256, SPAWN_FDS_MAX = 8 };
+
+/* argv[0] is looked up in PATH unless it has a slash. Descriptors are borrowed; the child gets fd[i] as number 3 + i,
+ * and nothing else but 0 (null), 1 and 2 (the log file, appended; the parent's when log is NULL). */
+struct spawn {
+	const char *const *argv; /* NULL-terminated */
+	const char *const *env;  /* NULL-terminated NAME=VALUE added to the parent's; may be NULL */
+	int fd[SPAWN_FDS_MAX];
+	size_t fds;
+	const char *log;   /* stdout and stderr are appended to this file; may be NULL */
+	bool new_session;  /* setsid: survives the terminal and the parent */
+	bool new_net;      /* Linux, root: own network namespace with lo up; ignored where not permitted */
+};
+
+/* Starts it; returns the pid. An exec failure is reported here (through a close-on-exec pipe), not as an exit. */
+pid_t spawn_start(const struct spawn *s, struct err *e);
+
+/* Runs it to its end, stdin null; the last bytes of its stderr are in err->msg when it fails. Returns the exit code,
+ * 128 + signal, or -1. out, when not NULL, gets its standard output (as far as its max allows). */
+struct buf;
+int spawn_run(const struct spawn *s, struct buf *out, struct err *e);
+
+/* The spawner process. */
+struct spawner;
+struct spawner *spawner_new(struct err *e); /* forks it; call before threads and event loops */
+void spawner_free(struct spawner *s);       /* the spawner ends; its children go on */
+int spawner_fd(const struct spawner *s);    /* readable when spawner_next has something */
+/* Blocks for the short time the fork takes. */
+pid_t spawner_start(struct spawner *s, const struct spawn *what, struct err *e);
+/* 1 and an exit (wait status), 0 when none is waiting, -1 when the spawner died. Never blocks. */
+int spawner_next(struct spawner *s, pid_t *pid, int *status);
+
+#endif

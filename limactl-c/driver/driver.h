@@ -1,0 +1,73 @@
+/* driver.h - carrying out a plan: one machine, started, paused, saved, restored, stopped.
+ *
+ * No operation blocks. An operation is begun; the machine has one descriptor to wait on; when it is ready
+ * (or the deadline passed) step() goes on and hands out events. At most one operation is under way at a time,
+ * except kill(), which is always allowed. The caller (the host agent) owns the loop.
+ */
+#ifndef LIMA_DRIVER_H
+#define LIMA_DRIVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "lib/err.h"
+#include "limactl-c/base/spawn.h"
+#include "limactl-c/plan/plan.h"
+
+enum vm_state { VM_OFF, VM_STARTING, VM_RUNNING, VM_PAUSED, VM_SAVING, VM_RESTORING, VM_STOPPING };
+
+enum vm_event_type {
+	VM_EV_NONE,
+	VM_EV_DONE,      /* the operation begun last has succeeded; state() tells the new state */
+	VM_EV_FAILED,    /* it has failed: error; state() tells the state it fell back to */
+	VM_EV_POWERDOWN, /* the guest is shutting down by itself */
+	VM_EV_EXITED,    /* the machine is gone: error.msg says why when it was not asked to go */
+};
+
+struct vm_event {
+	enum vm_event_type type;
+	struct err error;
+};
+
+enum vm_feature { VM_CAN_PAUSE = 1, VM_CAN_SAVE = 2 };
+
+struct vm;
+
+struct vm_driver {
+	const char *name; /* "qemu" */
+	unsigned features;
+
+	/* Makes a machine object, state VM_OFF; plan and spawner must outlive it. */
+	struct vm *(*open)(const struct plan *plan, struct spawner *spawner, struct err *e);
+	void (*close)(struct vm *vm); /* lets go of the machine without stopping it */
+
+	/* Operations. 0: begun; -1: not possible (error), nothing changed. */
+	int (*start)(struct vm *vm, struct err *e);
+	int (*adopt)(struct vm *vm, struct err *e);  /* a machine that a former host agent left running; ERR_NOTFOUND: none */
+	int (*pause)(struct vm *vm, struct err *e);
+	int (*resume)(struct vm *vm, struct err *e);
+	int (*save)(struct vm *vm, const char *path, struct err *e); /* paused or running → state in a file, machine gone (VM_OFF) */
+	int (*restore)(struct vm *vm, const char *path, struct err *e); /* VM_OFF → VM_RUNNING; the file is left to the caller */
+	int (*powerdown)(struct vm *vm, struct err *e); /* press the power button; done when the machine is gone */
+	void (*kill)(struct vm *vm);                    /* VM_EV_EXITED follows */
+
+	enum vm_state (*state)(const struct vm *vm);
+	int (*fd)(const struct vm *vm);         /* -1 when there is nothing to wait on */
+	short (*wants)(const struct vm *vm);    /* POLLIN, POLLOUT */
+	int64_t (*deadline)(const struct vm *vm); /* ms on CLOCK_MONOTONIC to call step() at the latest, -1 = none */
+	/* Goes on with what is ready. Fills *ev; call again until VM_EV_NONE. */
+	void (*step)(struct vm *vm, struct vm_event *ev);
+	/* The spawner reported that a child ended; a driver takes note of its own pid only. */
+	void (*child_exited)(struct vm *vm, pid_t pid, int status);
+
+	/* The agent's carrier: a connected non-blocking stream socket, the caller's. Asked for after VM_EV_DONE of
+	 * start, adopt, restore. */
+	int (*carrier)(struct vm *vm, struct err *e);
+	pid_t (*pid)(const struct vm *vm); /* of the machine's process, 0 when none */
+};
+
+/* NULL when this build has no such driver. */
+const struct vm_driver *driver_find(enum plan_driver which);
+
+#endif

@@ -1,0 +1,124 @@
+/* plan.h - everything decided about running one instance on this host, nothing started.
+ *
+ * Made by plan_make() from the configuration and host facts (pure), written into the instance folder as
+ * plan.json by the command line, read from there by the host agent at start, wake and adoption. A plan holds
+ * no pointer into the configuration; every string is its own.
+ */
+#ifndef LIMA_PLAN_H
+#define LIMA_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/err.h"
+
+enum plan_driver { PLAN_QEMU, PLAN_VZ, PLAN_FAKE };
+enum plan_accel { PLAN_TCG, PLAN_KVM, PLAN_HVF };
+enum plan_init { PLAN_INIT_LEAN, PLAN_INIT_OPENRC };
+
+/* A disk as the guest sees it, in order: vda, vdb, … */
+struct plan_disk {
+	char *path;
+	char *format;   /* "qcow2" or "raw" */
+	bool readonly;
+};
+
+enum plan_proto { PLAN_TCP = 1, PLAN_UDP = 2, PLAN_ANY = 3 };
+
+/* One port rule, in Lima's order: the first that matches decides. */
+struct plan_port_rule {
+	enum plan_proto proto;
+	bool ignore;
+	bool guest_ip_must_be_zero;
+	char *guest_ip;  /* numeric */
+	char *host_ip;   /* numeric */
+	uint16_t guest_first, guest_last;
+	uint16_t host_first;
+};
+
+/* A host socket relayed to a guest socket. */
+struct plan_socket {
+	char *host_path;  /* absolute */
+	char *guest_path; /* absolute */
+};
+
+/* A script of provision[], written by the host to <dir>/provision/NN and carried in the initramfs. */
+struct plan_script {
+	char *mode; /* "boot" or "system" */
+	char *text;
+};
+
+struct plan_pair {
+	char *key, *value;
+};
+
+/* One file the initramfs of a direct boot carries besides the base: copied from source, or text. */
+struct plan_file {
+	char *guest_path; /* "lima/agent" */
+	char *source;     /* host path, or NULL when text is set */
+	char *text;
+	unsigned mode;
+};
+
+struct plan {
+	char *name;
+	char *dir;      /* instance folder, absolute */
+	char *hostname; /* of the guest */
+	enum plan_driver driver;
+	char *arch; /* x86_64, aarch64 */
+	unsigned cpus;
+	uint64_t memory; /* bytes */
+
+	/* direct boot; kernel NULL means firmware boot */
+	char *kernel;
+	char *initrd_base; /* initramfs our own archive is appended to */
+	char *initrd;      /* the result, in the instance folder */
+	char *cmdline;
+	enum plan_init init;
+	struct plan_file *file;
+	size_t files;
+
+	struct plan_disk *disk;
+	size_t disks;
+	uint64_t disk_size;  /* of the first disk, bytes */
+	char *disk_base;     /* backing file of the first disk */
+
+	/* qemu */
+	char *qemu; /* program */
+	enum plan_accel accel;
+	char *machine; /* "q35,hpet=off" */
+	char *cpu;
+	unsigned tb_size; /* MiB of TCG's code cache, 0 = QEMU's default */
+	char *mac;        /* of eth0 */
+	uint16_t ssh_port; /* 0 = none */
+
+	/* fake: the native guest agent run as "the VM" */
+	char *agent; /* program */
+
+	struct plan_port_rule *rule;
+	size_t rules;
+	struct plan_socket *socket;
+	size_t sockets;
+	struct plan_script *script;
+	size_t scripts;
+	struct plan_pair *setting; /* for the guest (lib/settings.h), in order */
+	size_t settings;
+	char *message; /* shown when READY, "" when none */
+
+	/* idle policy; seconds, 0 = never */
+	char *idle_when; /* noContainers, noConnections, never */
+	unsigned idle_pause_after, idle_suspend_after;
+};
+
+void plan_free(struct plan *p);
+
+/* plan.json. plan_load refuses unknown versions and missing or mistyped members by name. */
+int plan_save(const struct plan *p, const char *path, struct err *e);
+int plan_load(struct plan *p, const char *path, struct err *e);
+
+/* SHA-like digest is not needed: two plans that boot the same machine have the same text here (restore check).
+ * Returns malloc'd JSON of the members a saved state depends on (memory, cpus, disks, devices, QEMU program). */
+char *plan_machine_text(const struct plan *p);
+
+#endif

@@ -1,0 +1,47 @@
+/* inst.h - instance folders: list, open, create, delete, and what lives in them.
+ *
+ * Truth about running is an flock held by a living process, never a pid in a file.
+ */
+#ifndef LIMA_INST_H
+#define LIMA_INST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "lib/err.h"
+
+struct inst {
+	char *name;
+	char *dir; /* absolute */
+};
+
+enum inst_status {
+	INST_STOPPED,
+	INST_RUNNING, /* host agent alive (booting, running, paused, asleep: ask ha.sock) */
+	INST_ORPHAN,  /* machine alive without its host agent: start adopts it */
+	INST_BROKEN,  /* no lima.yaml, or it cannot be read */
+};
+
+/* Lima's rule for names: ^[A-Za-z0-9]+(?:[._-](?:[A-Za-z0-9]+))*$, at most 76, not ending in .yml or .yaml. */
+int inst_check_name(const char *name, struct err *e);
+
+int inst_open(const char *name, struct inst *out, struct err *e); /* ERR_NOTFOUND names the known ones */
+void inst_fini(struct inst *i);
+
+/* Names in order; files, _folders and .folders are skipped. */
+int inst_list(char ***names, size_t *count, struct err *e);
+void inst_list_free(char **names, size_t count);
+
+/* Makes the folder (0700) with lima.yaml and lima-version complete or not at all (built beside, then renamed). */
+int inst_create(const char *name, const char *yaml, size_t len, struct inst *out, struct err *e);
+/* Removes the folder; refused when protected or not stopped. */
+int inst_delete(const struct inst *i, struct err *e);
+
+enum inst_status inst_status(const struct inst *i);
+const char *inst_status_word(enum inst_status s); /* Lima's: Stopped, Running, Broken */
+
+/* Takes one of the locks; the descriptor holds it (inheritable when keep). ERR_EXISTS: another process holds it. */
+int inst_lock(const struct inst *i, bool vm, bool keep, struct err *e);
+
+#endif

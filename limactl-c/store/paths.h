@@ -1,0 +1,49 @@
+/* paths.h - every file name of an instance folder, in one table. */
+#ifndef LIMA_PATHS_H
+#define LIMA_PATHS_H
+
+#include "lib/err.h"
+
+enum path_name {
+	PATH_YAML,        /* lima.yaml */
+	PATH_VERSION,     /* lima-version */
+	PATH_PROTECTED,   /* protected */
+	PATH_PLAN,        /* plan.json */
+	PATH_HA_LOCK,     /* ha.lock: flock held by the living host agent */
+	PATH_HA_PID,      /* ha.pid: for compatibility only */
+	PATH_HA_SOCK,     /* ha.sock: control socket */
+	PATH_HA_STDOUT,   /* ha.stdout.log: event lines */
+	PATH_HA_STDERR,   /* ha.stderr.log */
+	PATH_VM_LOCK,     /* vm.lock: flock inherited by the machine's process, so held as long as it lives */
+	PATH_QEMU_PID,    /* qemu.pid: for compatibility only */
+	PATH_QMP_HA,      /* qmp-ha.sock: ours */
+	PATH_QMP,         /* qmp.sock: for people and tests */
+	PATH_AGENT_SOCK,  /* agent.sock: virtio-serial port io.limactl-c.agent.0 */
+	PATH_SERIAL_LOG,  /* serial.log */
+	PATH_DRIVER_LOG,  /* driver.stderr.log */
+	PATH_DISK,        /* disk */
+	PATH_INITRD,      /* initrd */
+	PATH_STATE,       /* vm.state: saved machine */
+	PATH_STATE_META,  /* vm.state.json: what it fits */
+	PATH_SOCK_DIR,    /* sock/: relative hostSocket paths */
+	PATH_COUNT
+};
+
+const char *path_file(enum path_name name);                /* "ha.sock" */
+char *path_in(const char *dir, enum path_name name);       /* malloc'd "dir/ha.sock" */
+
+/* $LIMA_HOME or ~/.lima, absolute, malloc'd; not created. */
+char *paths_home(struct err *e);
+/* $XDG_CACHE_HOME/limactl-c or ~/.cache/limactl-c, malloc'd. */
+char *paths_cache(struct err *e);
+/* "cache:NAME" → the file's path in our cache (<cache>/names/NAME); other locations are copied. ERR_NOTFOUND when absent. */
+char *paths_cached(const char *location, struct err *e);
+
+/* Folders of this installation, found from the running program: <prefix>/share/limactl-c, <prefix>/libexec/limactl-c. */
+char *paths_share(const char *below, struct err *e);   /* malloc'd path of share/limactl-c/BELOW */
+char *paths_libexec(const char *program, struct err *e);
+
+/* Refuses a folder in which a socket path would be too long, with the number of bytes. */
+int paths_check_sockets(const char *dir, struct err *e);
+
+#endif
