@@ -1,0 +1,34 @@
+/* fs.h - folders and files: made complete or not at all. */
+#ifndef LIMA_FS_H
+#define LIMA_FS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "lib/err.h"
+
+/* Makes a folder and those above it that are missing; one that is there already keeps its mode. */
+int fs_mkdirs(const char *path, mode_t mode, struct err *e);
+
+/* Writes a file by a temporary one beside it, fsync and rename: readers see the old bytes or all of the new. */
+int fs_write_atomic(const char *path, const void *p, size_t n, mode_t mode, struct err *e);
+
+/* fsync of the folder, so that a rename in it lasts. */
+int fs_sync_dir(const char *dir, struct err *e);
+
+/* Removes a file or a whole folder, not following symlinks; what is not there is no error. */
+int fs_remove_tree(const char *path, struct err *e);
+
+bool fs_exists(const char *path); /* a dangling symlink does not */
+
+/* Moves path to path.1 when it is larger than limit, so that a log that is appended to has a ceiling. */
+void fs_rotate(const char *path, off_t limit);
+
+/* Appends to *text (malloc'd, at least "") the last lines of a file, at most lines and bytes; "" when unreadable. */
+char *fs_tail(const char *path, size_t lines, size_t bytes);
+
+/* Bytes free for this user on the file system that holds path, or the nearest folder above it that is there. */
+int fs_free_space(const char *path, unsigned long long *bytes, struct err *e);
+
+#endif
