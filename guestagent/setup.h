@@ -1,0 +1,45 @@
+/* setup.h - what the agent does besides serving: it makes the lean guest usable at boot, keeps the Docker engine's
+ * programs, and stops the machine in order.
+ *
+ * Busybox init runs these by our inittab (provision/lean/inittab): `agent setup` once, `agent daemon` kept alive,
+ * `agent service containerd|dockerd` kept alive, `agent shutdown` before init kills what is left.
+ *
+ * Settings read from /run/lima/settings (lib/settings.h); the plan writes them. Every one may be missing.
+ *   hostname               default "lima"
+ *   user.name              default "root"; "root" makes no user
+ *   user.uid, user.gid     default 1000; gid defaults to the uid
+ *   user.home, user.shell  default /home/<name>.linux (root: /root), /bin/sh
+ *   user.comment           GECOS field
+ *   user.sudo              "true" (default): passwordless sudo
+ *   env.NAME               into /etc/environment and every login shell
+ *   provision.NN.mode      "boot": run by setup; "system": run by the daemon. Text in /run/lima/provision/NN
+ *   engine                 "true": the second disk is an engine disk (squashfs); link it into place
+ *   docker                 "true": keep containerd and dockerd running
+ *   net.address            default 10.0.2.15
+ *   net.prefix             default 24
+ *   net.gateway, net.dns   default 10.0.2.2, 10.0.2.3
+ *   tuning.initOnFree      "true": checked only; the plan puts init_on_free=1 on the kernel's command line
+ *   tuning.tmpfsVarLog     "true": /var/log on tmpfs
+ *   tuning.syslogRing      bytes of syslogd's ring buffer, 0 = no syslogd
+ *   tuning.commit          seconds between ext4's journal commits (read by /lima/init too), 0 = ext4's own
+ *   tuning.cacheTrim       "true": see guestagent/trim.h
+ *   tuning.fstrimBoot, tuning.fstrimStop   "true": fstrim / at boot, at stop
+ *   tuning.dockerLogSize   bytes of one container log file, 0 = unlimited
+ *   tuning.dockerLogFiles  how many of them are kept
+ *   tuning.buildCache      bytes BuildKit's garbage collector keeps, 0 = BuildKit's own
+ *
+ * Left for others in /run/lima: boot-id (16 hexadecimal digits and a newline, random), setup.warnings (one sentence
+ * a line, missing when there was none), environment (NAME=VALUE lines of env.*), engine/ (mounted engine disk),
+ * path (the PATH every login and service gets), setup.done (empty, made when setup has finished).
+ */
+#ifndef LIMA_GUESTAGENT_SETUP_H
+#define LIMA_GUESTAGENT_SETUP_H
+
+/* Programs of the agent's binary; argv[0] is the word ("setup"). Each returns an exit code. */
+int setup_main(int argc, char **argv);
+int shutdown_main(int argc, char **argv);
+int service_main(int argc, char **argv); /* service NAME: becomes that program, or sleeps when there is none */
+
+#define RUN_DIR "/run/lima"
+
+#endif

@@ -1,0 +1,28 @@
+/* trim.h - cache-trim in its plain form: when boot has finished or a container has ended, drop the clean page cache
+ * and fstrim the root, at most every 10 minutes. Nothing ticks while nothing happens: a container's end is told by
+ * inotify, and a wait is armed only when there is something to do after it.
+ *
+ * Wire it so (daemon's loop):
+ *   t = trim_new(enabled);
+ *   watch trim_fd(t) for POLLIN (skip when -1); when readable: trim_ready(t)
+ *   after boot provisioning has finished: trim_boot_done(t)
+ *   the loop's timeout is at most trim_timeout(t, now) ms (-1 = none); when it has passed: trim_expired(t, now)
+ * Every call is cheap; the work itself is done by a child process that the loop reaps like any other.
+ */
+#ifndef LIMA_GUESTAGENT_TRIM_H
+#define LIMA_GUESTAGENT_TRIM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct trim;
+
+struct trim *trim_new(bool enabled); /* NULL when memory is short; all calls accept NULL */
+void trim_free(struct trim *t);
+int trim_fd(const struct trim *t);
+void trim_ready(struct trim *t);
+void trim_boot_done(struct trim *t);
+int trim_timeout(const struct trim *t, uint64_t now_ms); /* CLOCK_MONOTONIC milliseconds */
+void trim_expired(struct trim *t, uint64_t now_ms);
+
+#endif
