@@ -1,0 +1,40 @@
+# common.bash - waiting for conditions, strict checks. Loaded by every bats file through cli.bash or vm.bash.
+
+# wait_until SECONDS COMMAND...: polls until it succeeds; fails with the command's text at the deadline.
+wait_until() {
+	local end=$((SECONDS + $1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		if ((SECONDS >= end)); then
+			echo "not within the deadline: $*" >&2
+			return 1
+		fi
+		sleep 0.05
+	done
+}
+
+# contains TEXT PATTERN: a failing check that shows what was there.
+contains() {
+	[[ $1 == *"$2"* ]] || {
+		printf 'expected to contain: %s\nbut it is: %s\n' "$2" "$1" >&2
+		return 1
+	}
+}
+
+equals() {
+	[ "$1" = "$2" ] || {
+		printf 'expected: %s\nbut it is: %s\n' "$2" "$1" >&2
+		return 1
+	}
+}
+
+# control INSTANCE METHOD PATH [BODY]: one request to the host agent's control socket.
+control() {
+	curl -sS -m "${CONTROL_TIMEOUT:-60}" --unix-socket "$LIMA_HOME/$1/ha.sock" -X "$2" ${4:+-d "$4"} "http://lima/v1/$3"
+}
+
+ha_pid() { cat "$LIMA_HOME/$1/ha.pid"; }
+
+# closed_port PORT / open_port PORT: whether something accepts on 127.0.0.1:PORT.
+open_port() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+closed_port() { ! open_port "$1"; }

@@ -1,0 +1,123 @@
+/* guest.c - a static helper the tests put into the guest: servers of one kind each, and a clock.
+ *   helper echo PORT          TCP echo, half-close kept
+ *   helper half PORT          reads to the end of the input, then answers "GOT <bytes>\n"
+ *   helper answer SOCK FIRST COUNT   stand-in for the Docker daemon: each connection on the unix socket SOCK
+ *                             opens the next TCP port (FIRST, FIRST+1, …, COUNT of them) and only then answers it;
+ *                             "-PORT" as the request closes that port and then answers
+ *   helper now                microseconds since 1970
+ */
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static void die(const char *what)
+{
+	perror(what);
+	exit(1);
+}
+
+static int listen_tcp(int port)
+{
+	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_port = htons((unsigned short)port) };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
+
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (fd < 0 || bind(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0 || listen(fd, 1024) < 0)
+		die("listen");
+	return fd;
+}
+
+static void echo(int fd)
+{
+	char buf[65536];
+	ssize_t n;
+
+	while ((n = read(fd, buf, sizeof(buf))) > 0)
+		for (ssize_t at = 0, k; at < n; at += k)
+			if ((k = write(fd, buf + at, (size_t)(n - at))) < 0)
+				return;
+}
+
+static void half(int fd)
+{
+	char buf[65536];
+	size_t got = 0;
+	ssize_t n;
+
+	while ((n = read(fd, buf, sizeof(buf))) > 0)
+		got += (size_t)n;
+	dprintf(fd, "GOT %zu\n", got);
+}
+
+static void serve(int listener, void (*fn)(int))
+{
+	signal(SIGCHLD, SIG_IGN);
+	for (;;) {
+		int fd = accept(listener, NULL, NULL);
+
+		if (fd < 0)
+			die("accept");
+		if (fork() == 0) {
+			close(listener);
+			fn(fd);
+			exit(0);
+		}
+		close(fd);
+	}
+}
+
+/* One process on purpose: the port is open, or closed, before the answer is written. */
+static void answer(const char *path, int first, int count)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	int listener = socket(AF_UNIX, SOCK_STREAM, 0), port[65536], next = first;
+
+	snprintf(sa.sun_path, sizeof(sa.sun_path), "%s", path);
+	unlink(path);
+	if (bind(listener, (struct sockaddr *)&sa, sizeof(sa)) < 0 || listen(listener, 128) < 0)
+		die(path);
+	memset(port, -1, sizeof(port));
+	while (next < first + count || count == 0) {
+		int fd = accept(listener, NULL, NULL), p;
+		char req[32] = "";
+
+		if (fd < 0 || read(fd, req, sizeof(req) - 1) < 0)
+			die("accept");
+		p = atoi(req);
+		if (p < 0 && p > -65536) {
+			close(port[-p]);
+			port[-p] = -1;
+		} else {
+			p = next++;
+			port[p] = listen_tcp(p);
+		}
+		dprintf(fd, "%d\n", p);
+		close(fd);
+	}
+	pause();
+}
+
+int main(int argc, char **argv)
+{
+	struct timeval tv;
+
+	signal(SIGPIPE, SIG_IGN);
+	if (argc == 3 && !strcmp(argv[1], "echo"))
+		serve(listen_tcp(atoi(argv[2])), echo);
+	else if (argc == 3 && !strcmp(argv[1], "half"))
+		serve(listen_tcp(atoi(argv[2])), half);
+	else if (argc == 5 && !strcmp(argv[1], "answer"))
+		answer(argv[2], atoi(argv[3]), atoi(argv[4]));
+	else if (argc == 2 && !strcmp(argv[1], "now")) {
+		gettimeofday(&tv, NULL);
+		printf("%lld\n", (long long)tv.tv_sec * 1000000 + tv.tv_usec);
+	} else
+		return 2;
+	return 0;
+}
