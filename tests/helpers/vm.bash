@@ -2,8 +2,7 @@
 # its disk beside it, restored for each file. tests/run calls vm_prepare before and vm_remove after; a bats file calls
 # vm_restore in setup_file and vm_stop in teardown_file.
 # shellcheck source=tests/helpers/common.bash
-. "${BATS_TEST_DIRNAME:+$BATS_TEST_DIRNAME/../helpers/}${BATS_TEST_DIRNAME:-tests/helpers}/common.bash" 2>/dev/null ||
-	. tests/helpers/common.bash
+. "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 
 # Boots the instance `vm`, loads what the tests need into it, saves it and keeps state and disk in $VM_STASH.
 vm_prepare() {
@@ -12,7 +11,7 @@ vm_prepare() {
 	export LIMA_HOME VM_STASH
 	mkdir "$VM_STASH"
 	gcc -O1 -static -o "$VM_STASH/helper" tests/helpers/guest.c || return 1
-	limactl-c start --tty=false --name=vm templates/minimal-docker-offline.yaml || return 1
+	limactl-c start --tty=false --name=vm tests/vm/vm.yaml || return 1
 	limactl-c shell vm sh -c 'cat >/usr/local/bin/helper && chmod 755 /usr/local/bin/helper' <"$VM_STASH/helper" || return 1
 	vm_busybox_image || return 1
 	# The disk belongs to the state only when nothing is in flight.
@@ -45,7 +44,6 @@ vm_restore() {
 	limactl-c start vm
 }
 
-# A file that boots for itself (no saved state).
 vm_stop() { limactl-c stop -f vm >/dev/null 2>&1 || true; }
 
 vm_remove() {

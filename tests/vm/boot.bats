@@ -1,0 +1,84 @@
+# Boots of its own: another user, environment, hostname, provisioning that works and that fails.
+bats_require_minimum_version 1.5.0
+. "$BATS_TEST_DIRNAME/../helpers/vm.bash"
+
+# An instance without the engine boots in a third of the time.
+setup_file() {
+	cat >"$LIMA_HOME/small.yaml" <<-'YAML'
+		images:
+		- location: cache:alpine-3.23-x86_64.qcow2
+		  arch: x86_64
+		  kernel: {location: "cache:alpine-3.23-x86_64.kernel"}
+		  initrd: {location: "cache:alpine-3.23-x86_64.initrd"}
+		cpus: 2
+		memory: 512MiB
+		disk: 2GiB
+		user: {name: dev, uid: 1000, home: /home/dev}
+		env: {GREETING: "hello, it's \"me\""}
+		guest: {init: lean}
+	YAML
+}
+teardown() {
+	limactl-c delete -f small bad >/dev/null 2>&1 || true
+}
+
+@test "user, sudo, environment, hostname, disk and scripts are as the template says; twice" {
+	cat - "$LIMA_HOME/small.yaml" >"$LIMA_HOME/small-ok.yaml" <<-'YAML'
+		provision:
+		- mode: boot
+		  script: |
+		    #!/bin/sh
+		    echo "$(id -un)" >>/root/boot-ran
+		- mode: system
+		  script: |
+		    #!/bin/sh
+		    echo "$GREETING" >>/root/system-ran
+	YAML
+	limactl-c start --name=small "$LIMA_HOME/small-ok.yaml"
+	equals "$(limactl-c shell small id -un)" dev
+	equals "$(limactl-c shell small id -u)" 1000
+	equals "$(limactl-c shell small pwd)" /home/dev
+	equals "$(limactl-c shell small sudo id -u)" 0
+	equals "$(limactl-c shell small hostname)" lima-small
+	equals "$(limactl-c shell small sh -c 'echo "$GREETING"')" "hello, it's \"me\""
+	equals "$(limactl-c shell small sudo cat /root/boot-ran)" root
+	equals "$(limactl-c shell small sudo cat /root/system-ran)" "hello, it's \"me\""
+	(($(limactl-c shell small df -k / | awk 'END { print $2 }') > 1800000))
+	limactl-c restart small
+	equals "$(limactl-c shell small sudo cat /root/boot-ran | wc -l)" 2
+	equals "$(limactl-c shell small sudo cat /root/system-ran | wc -l)" 2
+}
+
+@test "a failing script: start says which, its code and its last lines; the machine runs, shown as degraded" {
+	cat - "$LIMA_HOME/small.yaml" >"$LIMA_HOME/bad.yaml" <<-'YAML'
+		provision:
+		- mode: system
+		  script: |
+		    #!/bin/sh
+		    exit 0
+		- mode: system
+		  script: |
+		    #!/bin/sh
+		    echo "the disk of doom is missing"
+		    exit 7
+	YAML
+	run -1 limactl-c start --name=bad "$LIMA_HOME/bad.yaml"
+	contains "$output" "provision"
+	contains "$output" "7"
+	contains "$output" "the disk of doom is missing"
+	equals "$(limactl-c list bad --json | jq -r .status)" Running
+	contains "$(limactl-c list bad --json | jq -r '.errors[]')" 7
+	equals "$(limactl-c shell bad echo alive)" alive
+}
+
+@test "a user's program may reboot the guest from a script: start waits through it" {
+	cat - "$LIMA_HOME/small.yaml" >"$LIMA_HOME/reboot.yaml" <<-'YAML'
+		provision:
+		- mode: system
+		  script: |
+		    #!/bin/sh
+		    [ -e /var/once ] || { touch /var/once; sync; reboot; sleep 100; }
+	YAML
+	limactl-c start --name=small "$LIMA_HOME/reboot.yaml"
+	limactl-c shell small test -e /var/once
+}

@@ -1,0 +1,69 @@
+# shell: exit status, byte-exact streams, terminal and window size, users.
+bats_require_minimum_version 1.5.0
+. "$BATS_TEST_DIRNAME/../helpers/vm.bash"
+
+setup_file() { vm_restore; }
+teardown_file() { vm_stop; }
+
+@test "the command's exit status is shell's" {
+	run -0 guest true
+	run -1 guest false
+	run -42 guest sh -c 'exit 42'
+	run -143 guest sh -c 'kill -TERM $$'
+	run -127 guest no-such-command
+}
+
+@test "arguments arrive as they were written" {
+	equals "$(guest printf '<%s>' 'a b' '' "it's" '$HOME' '"' '\')" "<a b><><it's><\$HOME><\"><\\>"
+}
+
+@test "standard output and standard error stay apart" {
+	run -0 --separate-stderr guest sh -c 'echo out; echo err >&2'
+	equals "$output" out
+	equals "$stderr" err
+}
+
+@test "64 MiB go through unchanged, both ways at once" {
+	local sum
+	head -c 67108864 /dev/urandom >"$BATS_FILE_TMPDIR/big"
+	sum=$(guest cat <"$BATS_FILE_TMPDIR/big" | sha256sum)
+	equals "$sum" "$(sha256sum <"$BATS_FILE_TMPDIR/big")"
+}
+
+@test "the end of the input travels" {
+	equals "$(printf 'x' | guest wc -c)" 1
+	equals "$(guest wc -c </dev/null)" 0
+}
+
+@test "a terminal when there is one, with its size" {
+	run -0 script -qec "stty rows 33 cols 101; limactl-c shell vm sh -c 'tty; stty size'" /dev/null
+	contains "$output" /dev/pts/
+	contains "$output" "33 101"
+	run -1 guest sh -c 'tty >/dev/null'
+}
+
+@test "Ctrl-C in the terminal ends the remote command, and the terminal is as it was" {
+	run script -qec "stty -a >$BATS_FILE_TMPDIR/before; (sleep 2; printf '\003') | limactl-c shell --tty=true vm sleep 100; stty -a >$BATS_FILE_TMPDIR/after" /dev/null
+	cmp "$BATS_FILE_TMPDIR/before" "$BATS_FILE_TMPDIR/after"
+	wait_until 10 guest sh -c '! pgrep -x sleep'
+}
+
+@test "a command left in the background does not hold shell" {
+	run -0 timeout 20 limactl-c shell vm sh -c 'sleep 300 & echo started'
+	equals "$output" started
+	guest pkill sleep
+}
+
+@test "40 shells at once" {
+	local i pids=()
+	for i in $(seq 40); do
+		guest sh -c "echo $i; exit $i" >"$BATS_FILE_TMPDIR/out.$i" &
+		pids[i]=$!
+	done
+	for i in $(seq 40); do
+		local status=0
+		wait "${pids[i]}" || status=$?
+		equals "$status" "$i"
+		equals "$(cat "$BATS_FILE_TMPDIR/out.$i")" "$i"
+	done
+}

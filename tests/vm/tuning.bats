@@ -1,0 +1,55 @@
+# Every step of the tuning is in force in the guest.
+bats_require_minimum_version 1.5.0
+. "$BATS_TEST_DIRNAME/../helpers/vm.bash"
+
+setup_file() { vm_restore; }
+teardown_file() { vm_stop; }
+
+@test "freed pages are zeroed (init_on_free)" {
+	contains "$(guest cat /proc/cmdline)" init_on_free=1
+	contains "$(guest sudo dmesg)" "heap free:on"
+}
+
+@test "/var/log is on tmpfs" {
+	equals "$(guest sh -c "awk '\$2 == \"/var/log\" { print \$3 }' /proc/mounts")" tmpfs
+}
+
+@test "the journal is committed every 60 s" {
+	contains "$(guest grep ' / ' /proc/mounts)" commit=60
+}
+
+@test "syslog goes to a ring of 64 KiB" {
+	contains "$(guest ps -o args)" "syslogd -t -C64"
+	guest logger -t ring-test hello-ring
+	wait_until 10 guest sh -c 'logread | grep -q hello-ring'
+}
+
+@test "no getty waits on a console" {
+	run -1 guest sh -c 'ps -o args | grep "[g]etty"'
+}
+
+@test "container logs and the build cache have a ceiling" {
+	run -0 guest sh -c 'tr "\0" " " </proc/$(pidof dockerd)/cmdline'
+	local config
+	config=$(sed -n 's/.*--config-file[= ]\([^ ]*\).*/\1/p' <<<"$output")
+	run -0 guest cat "$config"
+	equals "$(jq -r '."log-opts"."max-size"' <<<"$output")" 10m
+	equals "$(jq -r '."log-opts"."max-file"' <<<"$output")" 3
+	equals "$(jq -r '.builder.gc.enabled' <<<"$output")" true
+	contains "$(jq -r '.builder.gc.defaultKeepStorage' <<<"$output")" GB
+	equals "$(guest docker info -f '{{.LoggingDriver}}')" json-file
+}
+
+@test "free blocks were given back at boot (fstrim)" {
+	guest sh -c 'logread; cat /var/log/lima-*.log' | grep -qi 'fstrim'
+}
+
+@test "a container that ended lets the page cache go (cache-trim)" {
+	local before after
+	guest sudo sh -c 'rm -f /run/lima/trim.last'
+	guest sh -c 'cat /run/lima/engine/usr/bin/dockerd >/dev/null'
+	before=$(guest awk '/^Cached:/ { print $2 }' /proc/meminfo)
+	guest docker run --rm busybox /bin/busybox true
+	trimmed() { [ "$(guest awk '/^Cached:/ { print $2 }' /proc/meminfo)" -lt $((before * 3 / 4)) ]; }
+	wait_until 60 trimmed
+}
