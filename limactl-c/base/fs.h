@@ -25,7 +25,7 @@ bool fs_exists(const char *path); /* a dangling symlink does not */
 /* Moves path to path.1 when it is larger than limit, so that a log that is appended to has a ceiling. */
 void fs_rotate(const char *path, off_t limit);
 
-/* Appends to *text (malloc'd, at least "") the last lines of a file, at most lines and bytes; "" when unreadable. */
+/* The last lines of a file, at most so many lines and bytes; malloc'd, "" when there are none or it is unreadable. */
 char *fs_tail(const char *path, size_t lines, size_t bytes);
 
 /* Bytes free for this user on the file system that holds path, or the nearest folder above it that is there. */

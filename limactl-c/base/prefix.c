@@ -41,7 +41,11 @@ static char *self(void)
 
 	return _NSGetExecutablePath(raw, &size) == 0 ? realpath(raw, NULL) : NULL;
 #else
-	return realpath("/proc/self/exe", NULL);
+	/* Not realpath(): after an upgrade the old file is gone, but its folder still is the installation's. */
+	char path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path));
+
+	return n > 0 && (size_t)n < sizeof(path) ? xstrndup(path, (size_t)n) : NULL;
 #endif
 }
 

@@ -1,0 +1,132 @@
+#include "limactl-c/base/text.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/cleanup.h"
+#include "limactl-c/base/mem.h"
+
+enum { WORD_MAX = 64 }; /* longer words are never a typing slip of a short key */
+
+char *text_shell_quote(const char *s)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=@%+,";
+	char *out, *p;
+
+	if (*s && strspn(s, plain) == strlen(s))
+		return xstrdup(s);
+	p = out = xmalloc(4 * strlen(s) + 3);
+	*p++ = '\'';
+	for (; *s; s++) {
+		if (*s == '\'') {
+			memcpy(p, "'\\''", 4);
+			p += 4;
+		} else {
+			*p++ = *s;
+		}
+	}
+	*p++ = '\'';
+	*p = '\0';
+	return out;
+}
+
+char *text_size(uint64_t bytes)
+{
+	static const char *const unit[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	unsigned u = 0, shift, frac;
+	uint64_t whole, rest;
+
+	while (u < 6 && bytes >> (10 * (u + 1)))
+		u++;
+	shift = 10 * u;
+	whole = bytes >> shift;
+	rest = bytes - (whole << shift);
+	/* The rest is below 2^60; dropping its low bits first keeps the product in range. */
+	frac = shift > 20 ? (unsigned)(((rest >> (shift - 20)) * 100 + (1u << 19)) >> 20)
+			  : (unsigned)((rest * 100 + ((1u << shift) >> 1)) >> shift);
+	if (frac == 100) {
+		whole++;
+		frac = 0;
+	}
+	if (!frac)
+		return xasprintf("%" PRIu64 "%s", whole, unit[u]);
+	if (frac % 10 == 0)
+		return xasprintf("%" PRIu64 ".%u%s", whole, frac / 10, unit[u]);
+	return xasprintf("%" PRIu64 ".%02u%s", whole, frac, unit[u]);
+}
+
+char *text_duration(uint64_t seconds)
+{
+	uint64_t h = seconds / 3600;
+	unsigned m = (unsigned)(seconds / 60 % 60), s = (unsigned)(seconds % 60);
+	char hours[32] = "", minutes[16] = "", secs[16] = "";
+
+	if (h)
+		snprintf(hours, sizeof(hours), "%" PRIu64 "h", h);
+	if (m)
+		snprintf(minutes, sizeof(minutes), "%um", m);
+	if (s || !seconds)
+		snprintf(secs, sizeof(secs), "%us", s);
+	return xasprintf("%s%s%s", hours, minutes, secs);
+}
+
+/* Two points for a letter changed, added, left out or a pair swapped, one for its case. */
+static unsigned letter_cost(char a, char b)
+{
+	if (a == b)
+		return 0;
+	return tolower((unsigned char)a) == tolower((unsigned char)b) ? 1 : 2;
+}
+
+static unsigned least(unsigned a, unsigned b)
+{
+	return a < b ? a : b;
+}
+
+static unsigned distance(const char *a, size_t n, const char *b, size_t m)
+{
+	unsigned row[3][WORD_MAX + 1];
+
+	for (size_t j = 0; j <= m; j++)
+		row[0][j] = 2 * (unsigned)j;
+	for (size_t i = 1; i <= n; i++) {
+		unsigned *now = row[i % 3], *last = row[(i + 2) % 3], *before = row[(i + 1) % 3];
+
+		now[0] = 2 * (unsigned)i;
+		for (size_t j = 1; j <= m; j++) {
+			now[j] = last[j - 1] + letter_cost(a[i - 1], b[j - 1]);
+			now[j] = least(now[j], least(last[j], now[j - 1]) + 2);
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				now[j] = least(now[j], before[j - 2] + 2);
+		}
+	}
+	return row[n % 3][m];
+}
+
+const char *text_nearest(const char *word, const char *const *known, size_t count)
+{
+	size_t n = strlen(word);
+	const char *best = NULL;
+	unsigned best_cost = 0;
+
+	if (!n || n > WORD_MAX)
+		return NULL;
+	for (size_t i = 0; i < count; i++) {
+		size_t m = strlen(known[i]);
+		unsigned cost, allowed;
+
+		if (m > WORD_MAX)
+			continue;
+		cost = distance(word, n, known[i], m);
+		/* One slip in three letters of the longer word, but one always. */
+		allowed = 2 * (unsigned)((n > m ? n : m) / 3);
+		if (cost <= (allowed > 2 ? allowed : 2) && cost < 2 * m && (!best || cost < best_cost)) {
+			best = known[i];
+			best_cost = cost;
+		}
+	}
+	return best;
+}
