@@ -4,6 +4,7 @@
 
 #include "lib/err.h"
 
+/* Folders of the installation (share, libexec) are base/prefix.h's. */
 enum path_name {
 	PATH_YAML,        /* lima.yaml */
 	PATH_VERSION,     /* lima-version */
@@ -38,10 +39,6 @@ char *paths_home(struct err *e);
 char *paths_cache(struct err *e);
 /* "cache:NAME" → the file's path in our cache (<cache>/names/NAME); other locations are copied. ERR_NOTFOUND when absent. */
 char *paths_cached(const char *location, struct err *e);
-
-/* Folders of this installation, found from the running program: <prefix>/share/limactl-c, <prefix>/libexec/limactl-c. */
-char *paths_share(const char *below, struct err *e);   /* malloc'd path of share/limactl-c/BELOW */
-char *paths_libexec(const char *program, struct err *e);
 
 /* Refuses a folder in which a socket path would be too long, with the number of bytes. */
 int paths_check_sockets(const char *dir, struct err *e);
