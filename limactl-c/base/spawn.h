@@ -29,8 +29,12 @@ struct spawn {
 /* Starts it; returns the pid. An exec failure is reported here (through a close-on-exec pipe), not as an exit. */
 pid_t spawn_start(const struct spawn *s, struct err *e);
 
-/* Runs it to its end, stdin null; the last bytes of its stderr are in err->msg when it fails. Returns the exit code,
- * 128 + signal, or -1. out, when not NULL, gets its standard output (as far as its max allows). */
+/* Waits for the end of a child of this process. Returns the exit code, 128 + signal, or -1 with errno set. */
+int spawn_wait(pid_t pid);
+
+/* Runs it to its end, stdin null, s->log not used. Returns the exit code, 128 + signal, or -1 when it could not be run.
+ * Whenever that is not 0, err->msg has a sentence with the last bytes of its stderr. out, when not NULL, gets its
+ * standard output (as far as its max allows). To let a program's stderr through, use spawn_start and spawn_wait. */
 struct buf;
 int spawn_run(const struct spawn *s, struct buf *out, struct err *e);
 
@@ -39,7 +43,8 @@ struct spawner;
 struct spawner *spawner_new(struct err *e); /* forks it; call before threads and event loops */
 void spawner_free(struct spawner *s);       /* the spawner ends; its children go on */
 int spawner_fd(const struct spawner *s);    /* readable when spawner_next has something */
-/* Blocks for the short time the fork takes. */
+/* As spawn_start, in the spawner; a log must be set for the child's output to go anywhere but the spawner's stderr.
+ * Blocks for the short time the fork takes. */
 pid_t spawner_start(struct spawner *s, const struct spawn *what, struct err *e);
 /* 1 and an exit (wait status), 0 when none is waiting, -1 when the spawner died. Never blocks. */
 int spawner_next(struct spawner *s, pid_t *pid, int *status);

@@ -1,0 +1,115 @@
+#include "limactl-c/base/spawn_child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "lib/io.h"
+
+/* Above every number the program will get, so that no dup2 below hits a descriptor still needed. */
+enum { PARKED = 3 + SPAWN_FDS_MAX + 1 };
+
+static _Noreturn void fail(int report, const char *what)
+{
+	struct spawn_failure f = { .errnum = errno };
+	size_t n = strlen(what);
+
+	memcpy(f.what, what, n < sizeof(f.what) ? n : sizeof(f.what) - 1);
+	io_write_full(report, &f, sizeof(f));
+	_exit(127);
+}
+
+static void reset_signals(void)
+{
+	struct sigaction dfl = { .sa_handler = SIG_DFL };
+	sigset_t none;
+
+	for (int i = 1; i < NSIG; i++)
+		sigaction(i, &dfl, NULL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+void spawn_close_from(int first)
+{
+#ifdef __linux__
+	if (close_range((unsigned)first, ~0U, 0) == 0)
+		return;
+#endif
+	for (int fd = first, max = getdtablesize(); fd < max; fd++)
+		close(fd);
+}
+
+/* Puts std and fd[] into place; the report pipe becomes the number after them. Returns it. */
+static int place(const struct spawn_child *c)
+{
+	int parked[3 + SPAWN_FDS_MAX];
+	size_t n = 3 + c->spawn->fds;
+	int report = fcntl(c->report, F_DUPFD_CLOEXEC, PARKED);
+
+	if (report < 0)
+		fail(c->report, "descriptors");
+	for (size_t i = 0; i < n; i++) {
+		int from = i < 3 ? c->std[i] : c->spawn->fd[i - 3];
+
+		parked[i] = fcntl(from, F_DUPFD_CLOEXEC, PARKED);
+		if (parked[i] < 0)
+			fail(report, "descriptors");
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (dup2(parked[i], (int)i) < 0)
+			fail(report, "descriptors");
+	}
+	if (dup2(report, (int)n) < 0 || fcntl((int)n, F_SETFD, FD_CLOEXEC) < 0)
+		fail(report, "descriptors");
+	spawn_close_from((int)n + 1);
+	return (int)n;
+}
+
+#ifdef __linux__
+/* Best effort: where namespaces are not permitted the program shares the host's network. */
+static void enter_own_net(void)
+{
+	struct ifreq lo = { .ifr_name = "lo" };
+	int fd;
+
+	if (unshare(CLONE_NEWNET) < 0)
+		return;
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return;
+	if (ioctl(fd, SIOCGIFFLAGS, &lo) == 0) {
+		lo.ifr_flags |= IFF_UP;
+		ioctl(fd, SIOCSIFFLAGS, &lo);
+	}
+	close(fd);
+}
+#else
+static void enter_own_net(void)
+{
+}
+#endif
+
+_Noreturn void spawn_child(const struct spawn_child *c)
+{
+	int report;
+
+	reset_signals();
+	if (c->spawn->fds > SPAWN_FDS_MAX) {
+		errno = EINVAL;
+		fail(c->report, "descriptors");
+	}
+	report = place(c);
+	if (c->spawn->new_session && setsid() < 0)
+		fail(report, "setsid");
+	if (c->spawn->new_net)
+		enter_own_net();
+	execve(c->program, (char *const *)c->spawn->argv, (char *const *)c->env);
+	fail(report, "exec");
+}

@@ -1,0 +1,27 @@
+/* spawn_child.h - the part of a spawn that runs in the child, between fork and exec.
+ *
+ * Private to spawn.c and spawner.c. Only async-signal-safe calls: the parent may have threads.
+ */
+#ifndef LIMA_SPAWN_CHILD_H
+#define LIMA_SPAWN_CHILD_H
+
+#include "limactl-c/base/spawn.h"
+
+struct spawn_child {
+	const struct spawn *spawn;
+	const char *program;     /* a path */
+	const char *const *env;
+	int std[3];              /* become 0, 1 and 2 */
+	int report;              /* close-on-exec pipe: gets a struct spawn_failure, or end of file at exec */
+};
+
+struct spawn_failure {
+	int errnum;
+	char what[28];
+};
+
+_Noreturn void spawn_child(const struct spawn_child *c);
+
+void spawn_close_from(int first); /* closes every descriptor from this number on */
+
+#endif
