@@ -23,7 +23,7 @@ struct cfg_provision {
 struct cfg_port_forward {
 	char *proto; /* tcp, udp, any */
 	char *guest_ip, *host_ip;
-	bool guest_ip_must_be_zero, guest_ip_must_be_zero_set;
+	bool guest_ip_must_be_zero;
 	bool ignore, is_static, reverse;
 	uint32_t guest_port, host_port;
 	uint32_t guest_range[2], host_range[2];
@@ -31,6 +31,13 @@ struct cfg_port_forward {
 };
 struct cfg_env {
 	char *key, *value;
+};
+
+/* Where a value was given. */
+struct cfg_where {
+	char *path; /* "portForwards[0].guestPort" */
+	char *file;
+	unsigned line, column; /* from 1 */
 };
 
 /* Strings are owned by the struct; NULL = not set until filled. */
@@ -48,11 +55,13 @@ struct cfg {
 	struct cfg_env *env;
 	size_t envs;
 	char *message;
-	char *cpu_type; /* vmOpts.qemu.cpuType for this arch */
+	struct cfg_env *cpu_model; /* vmOpts.qemu.cpuType: arch, model */
+	size_t cpu_models;
+	char *cpu_type; /* the one for this arch, once filled; NULL: the plan chooses */
 	struct {
 		char *name, *comment, *home, *shell;
 		uint32_t uid;
-		bool uid_set, passwordless_sudo, passwordless_sudo_set;
+		bool passwordless_sudo;
 	} user;
 	uint32_t ssh_local_port;
 	bool plain;
@@ -75,8 +84,10 @@ struct cfg {
 	} tuning;
 	struct {
 		char *when; /* noContainers, noConnections, never */
-		uint32_t pause_after, suspend_after; /* seconds */
+		uint32_t pause_after, suspend_after; /* seconds, 0 = never */
 	} idle;
+	struct cfg_where *where; /* in order of path; only what the file sets */
+	size_t wheres;
 };
 
 /* Facts about the host that defaults depend on. */
@@ -87,18 +98,32 @@ struct cfg_host {
 	bool darwin;
 };
 
-/* Reads YAML text (name is used in messages), checks every key and value, collects every finding with file, line and
- * column into findings (one a line) and fails when there was an error. Defaults are not filled in. */
+/* Reads YAML text (name is used in messages) and checks every key and value. Every finding goes to findings, one a
+ * line as "FILE:LINE:COLUMN: [warning: ]what", in the order of the file; -1 with only their number in e when one of
+ * them is an error, *out is empty then. Defaults are not filled in. */
 int cfg_parse(const char *name, const char *text, size_t len, struct cfg *out, struct buf *findings, struct err *e);
-void cfg_fill(struct cfg *c, const struct cfg_host *h);  /* defaults */
-int cfg_validate(const struct cfg *c, const char *name, struct buf *findings, struct err *e); /* rules across fields */
+
+void cfg_fill(struct cfg *c, const struct cfg_host *h); /* defaults; makes Lima's choices where the file made none */
+
+/* Rules across fields, on a filled configuration. Findings and e as above. */
+int cfg_validate(const struct cfg *c, const char *name, struct buf *findings, struct err *e);
+
 void cfg_free(struct cfg *c);
+
+/* A filled configuration as one line of JSON, which is YAML too. malloc'd. */
+char *cfg_dump(const struct cfg *c);
+
+/* Replaces "{{.NAME}}" by the value; what is not among the n variables stays as it stands. malloc'd. */
+struct cfg_var {
+	const char *name, *value;
+};
+char *cfg_expand(const char *text, const struct cfg_var *var, size_t n);
 
 /* Sets top-level scalar key to value in YAML text, keeping everything else as it stands. malloc'd. */
 char *cfg_text_set(const char *text, size_t len, const char *key, const char *value, struct err *e);
 
 /* Finds a template: file path, "template:NAME" (search path), "-" (stdin). Appends its text; *name gets the instance
- * name it suggests (malloc'd). */
+ * name it suggests (malloc'd; NULL for stdin). */
 int cfg_template_read(const char *locator, struct buf *text, char **name, struct err *e);
 
 #endif

@@ -1,0 +1,151 @@
+#include "limactl-c/config/yscalar.h"
+
+#include <string.h>
+
+#define TAG_PREFIX "tag:yaml.org,2002:"
+
+static bool one_of(const char *text, const char *const *words)
+{
+	for (; *words; words++) {
+		if (!strcmp(text, *words))
+			return true;
+	}
+	return false;
+}
+
+/* Digits of a base; returns how many. */
+static size_t digits(const char *p, unsigned base)
+{
+	static const char all[] = "0123456789abcdefABCDEF";
+
+	if (base == 16)
+		return strspn(p, all);
+	return strspn(p, base == 8 ? "01234567" : "0123456789");
+}
+
+static bool is_int(const char *p)
+{
+	size_t n;
+
+	if (p[0] == '0' && (p[1] == 'o' || p[1] == 'x')) {
+		n = digits(p + 2, p[1] == 'o' ? 8 : 16);
+		return n && !p[2 + n];
+	}
+	if (*p == '-' || *p == '+')
+		p++;
+	n = digits(p, 10);
+	return n && !p[n];
+}
+
+/* [-+]? ( \. [0-9]+ | [0-9]+ ( \. [0-9]* )? ) ( [eE] [-+]? [0-9]+ )?, .inf and .nan */
+static bool is_float(const char *p)
+{
+	static const char *const inf[] = { ".inf", ".Inf", ".INF", NULL };
+	static const char *const nan[] = { ".nan", ".NaN", ".NAN", NULL };
+	size_t whole, part = 0;
+
+	if (one_of(p, nan))
+		return true;
+	if (*p == '-' || *p == '+')
+		p++;
+	if (one_of(p, inf))
+		return true;
+	whole = digits(p, 10);
+	p += whole;
+	if (*p == '.') {
+		part = digits(++p, 10);
+		p += part;
+	}
+	if (!whole && !part)
+		return false;
+	if (*p == 'e' || *p == 'E') {
+		p++;
+		if (*p == '-' || *p == '+')
+			p++;
+		part = digits(p, 10);
+		return part && !p[part];
+	}
+	return !*p;
+}
+
+static enum yn_kind plain_kind(const char *text)
+{
+	static const char *const nulls[] = { "", "~", "null", "Null", "NULL", NULL };
+	static const char *const bools[] = { "true", "True", "TRUE", "false", "False", "FALSE", NULL };
+
+	if (one_of(text, nulls))
+		return YN_NULL;
+	if (one_of(text, bools))
+		return YN_BOOL;
+	if (is_int(text))
+		return YN_INT;
+	return is_float(text) ? YN_FLOAT : YN_STRING;
+}
+
+int yscalar_kind(const char *tag, bool plain, const char *text, size_t len, enum yn_kind *kind)
+{
+	static const struct {
+		const char *tag;
+		enum yn_kind kind;
+	} core[] = {
+		{ TAG_PREFIX "null", YN_NULL },
+		{ TAG_PREFIX "bool", YN_BOOL },
+		{ TAG_PREFIX "int", YN_INT },
+		{ TAG_PREFIX "float", YN_FLOAT },
+	};
+
+	*kind = YN_STRING;
+	if (!tag) {
+		if (plain && strlen(text) == len)
+			*kind = plain_kind(text);
+		return 0;
+	}
+	if (!strcmp(tag, "!") || !strcmp(tag, TAG_PREFIX "str"))
+		return 0;
+	for (size_t i = 0; i < sizeof(core) / sizeof(*core); i++) {
+		if (strcmp(tag, core[i].tag))
+			continue;
+		*kind = core[i].kind;
+		return strlen(text) == len && plain_kind(text) == *kind ? 0 : -1;
+	}
+	return -1;
+}
+
+const char *yn_kind_word(enum yn_kind kind)
+{
+	static const char *const word[] = {
+		[YN_NULL] = "nothing",   [YN_BOOL] = "true or false", [YN_INT] = "a whole number",
+		[YN_FLOAT] = "a number", [YN_STRING] = "text",        [YN_LIST] = "a list",
+		[YN_MAP] = "a mapping",
+	};
+
+	return word[kind];
+}
+
+bool yn_bool(const struct ynode *n)
+{
+	return n->text[0] == 't' || n->text[0] == 'T';
+}
+
+bool yn_uint(const struct ynode *n, uint64_t *out)
+{
+	const char *p = n->text;
+	unsigned base = 10;
+
+	if (p[0] == '0' && (p[1] == 'o' || p[1] == 'x')) {
+		base = p[1] == 'o' ? 8 : 16;
+		p += 2;
+	} else if (*p == '+') {
+		p++;
+	} else if (*p == '-') {
+		return false;
+	}
+	*out = 0;
+	for (; *p; p++) {
+		unsigned d = *p <= '9' ? (unsigned)(*p - '0') : (unsigned)((*p | 0x20) - 'a' + 10);
+
+		if (__builtin_mul_overflow(*out, base, out) || __builtin_add_overflow(*out, d, out))
+			return false;
+	}
+	return true;
+}

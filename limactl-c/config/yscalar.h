@@ -1,0 +1,11 @@
+/* yscalar.h - what a YAML scalar means: the core schema of YAML 1.2. */
+#ifndef LIMA_YSCALAR_H
+#define LIMA_YSCALAR_H
+
+#include "limactl-c/config/ynode.h"
+
+/* Quoted scalars and those tagged !!str (or "!") are strings; plain ones are what they look like, and must be when
+ * a core tag says so. -1: a tag that is not of the core schema, or that the text does not fit. */
+int yscalar_kind(const char *tag, bool plain, const char *text, size_t len, enum yn_kind *kind);
+
+#endif
