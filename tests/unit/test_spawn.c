@@ -190,17 +190,18 @@ static void test_spawner(void **state)
 /* A process that uses a spawner is killed: the child goes on, with its lock. */
 static void test_child_outlives(void **state)
 {
-	int report[2], lock = open(log_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600), other;
+	int report[2], hold[2], lock = open(log_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600), other;
 	pid_t user, pid = 0;
 
 	(void)state;
 	assert_int_equal(pipe(report), 0);
+	assert_int_equal(pipe(hold), 0);
 	assert_int_equal(flock(lock, LOCK_EX | LOCK_NB), 0);
 	user = fork();
 	if (user == 0) {
 		struct err e = { 0 };
 		struct spawner *sp = spawner_new(&e);
-		struct spawn s = { .argv = sh("read x <&4; exit 0"), .fd = { lock, report[0] }, .fds = 2,
+		struct spawn s = { .argv = sh("read x <&4; exit 0"), .fd = { lock, hold[0] }, .fds = 2,
 				   .new_session = true };
 
 		pid = spawner_start(sp, &s, &e);
@@ -216,7 +217,9 @@ static void test_child_outlives(void **state)
 	other = open(log_path, O_RDWR);
 	assert_int_equal(flock(other, LOCK_EX | LOCK_NB), -1);
 	close(report[0]);
-	close(report[1]); /* its read ends */
+	close(report[1]);
+	close(hold[0]);
+	close(hold[1]); /* its read ends */
 	assert_int_equal(flock(other, LOCK_EX), 0); /* free when the child is gone; alarm() is the deadline */
 	close(other);
 	unlink(log_path);
