@@ -1,0 +1,34 @@
+/* ports_events.h - the kernel's word that a listening port may have come or gone, without polling.
+ *
+ * Small BPF programs, given as instructions, write 8-byte records into one BPF ring buffer:
+ *   UDP  cgroup hooks inet4/inet6 post-bind and socket release on the root cgroup, own network namespace by its cookie
+ *   TCP  tracepoint sock:inet_sock_set_state, only entering LISTEN or leaving it for CLOSE
+ * The tracepoint does not know the namespace, so containers' own listeners cause a record too. cgroup2 and tracefs
+ * are opened as detached mounts, so neither has to be mounted anywhere.
+ */
+#ifndef LIMA_PORTS_EVENTS_H
+#define LIMA_PORTS_EVENTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/err.h"
+
+enum port_event_kind { PORT_EVENT_BIND = 1, PORT_EVENT_RELEASE, PORT_EVENT_LISTEN, PORT_EVENT_CLOSE };
+
+struct port_event {
+	uint8_t kind;
+	uint8_t reserved;
+	uint16_t port; /* host order; 0 for BIND and RELEASE */
+	uint32_t unused;
+};
+
+struct port_events;
+
+struct port_events *port_events_open(struct err *e); /* NULL where the kernel or our rights do not allow it */
+void port_events_close(struct port_events *p);
+int port_events_fd(const struct port_events *p);      /* readable when a record came */
+bool port_events_pending(const struct port_events *p); /* no system call */
+bool port_events_next(struct port_events *p, struct port_event *ev); /* false: none left */
+
+#endif

@@ -1,0 +1,191 @@
+/* The native kernel's own events and dumps: needs root and BPF, as the guest has them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "guestagent/ports.h"
+
+static struct ap_ports changes;
+
+static int bound(int family, int type)
+{
+	struct sockaddr_in6 six = { .sin6_family = AF_INET6 };
+	struct sockaddr_in four = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int fd = socket(family, type | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	if (family == AF_INET6)
+		assert_int_equal(bind(fd, (struct sockaddr *)&six, sizeof(six)), 0);
+	else
+		assert_int_equal(bind(fd, (struct sockaddr *)&four, sizeof(four)), 0);
+	return fd;
+}
+
+static uint16_t port_of(int fd)
+{
+	struct sockaddr_in6 sa;
+	socklen_t len = sizeof(sa);
+
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&sa, &len), 0);
+	return ntohs(sa.sin6_port); /* at the same place for IPv4 */
+}
+
+/* Whether the list has one change for the port, and which. */
+static int change_of(uint8_t proto, uint16_t port, uint8_t family)
+{
+	for (size_t i = 0; i < changes.count; i++) {
+		if (changes.change[i].port.port == port && changes.change[i].port.proto == proto &&
+		    changes.change[i].port.family == family)
+			return changes.change[i].listening ? 1 : 0;
+	}
+	return -1;
+}
+
+static struct ports *fresh(void)
+{
+	struct err e = { 0 };
+	struct ports *p = ports_new(&e);
+
+	assert_non_null(p);
+	assert_string_equal(ports_kind(p), "ebpf");
+	assert_int_equal(ports_scan(p, &changes, &e), 0);
+	assert_true(changes.snapshot);
+	while (ports_pending(p))
+		assert_int_equal(ports_scan(p, &changes, &e), 0);
+	return p;
+}
+
+static void wait_event(struct ports *p)
+{
+	struct pollfd pfd = { .fd = ports_fd(p), .events = POLLIN };
+
+	assert_int_equal(poll(&pfd, 1, 5000), 1);
+	assert_true(ports_pending(p));
+}
+
+static void tells_tcp_when_it_listens_not_when_it_binds(void **state)
+{
+	static const int families[] = { AF_INET, AF_INET6 };
+	struct err e = { 0 };
+	struct ports *p = fresh();
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		int fd = bound(families[i], SOCK_STREAM);
+		uint16_t port = port_of(fd);
+
+		assert_int_equal(listen(fd, 5), 0);
+		wait_event(p);
+		assert_int_equal(ports_scan(p, &changes, &e), 0);
+		assert_false(changes.snapshot);
+		assert_int_equal(change_of(AP_TCP, port, i ? 6 : 4), 1);
+		close(fd);
+		wait_event(p);
+		assert_int_equal(ports_scan(p, &changes, &e), 0);
+		assert_int_equal(change_of(AP_TCP, port, i ? 6 : 4), 0);
+	}
+	ports_free(p);
+}
+
+static void tells_udp(void **state)
+{
+	struct err e = { 0 };
+	struct ports *p = fresh();
+	int fd = bound(AF_INET, SOCK_DGRAM);
+	uint16_t port = port_of(fd);
+
+	(void)state;
+	wait_event(p);
+	assert_int_equal(ports_scan(p, &changes, &e), 0);
+	assert_int_equal(change_of(AP_UDP, port, 4), 1);
+	close(fd);
+	wait_event(p);
+	/* The release is told before the socket has left the table, so a second look may be due. */
+	do
+		assert_int_equal(ports_scan(p, &changes, &e), 0);
+	while (change_of(AP_UDP, port, 4) != 0 && ports_interval(p) >= 0);
+	assert_int_equal(change_of(AP_UDP, port, 4), 0);
+	ports_free(p);
+}
+
+static void accepts_and_connections_are_no_event(void **state)
+{
+	struct err e = { 0 };
+	int listener = bound(AF_INET, SOCK_STREAM);
+	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct ports *p;
+
+	(void)state;
+	assert_int_equal(listen(listener, 5), 0);
+	sa.sin_port = htons(port_of(listener));
+	p = fresh();
+	for (int i = 0; i < 20; i++) {
+		int client = socket(AF_INET, SOCK_STREAM, 0), server;
+
+		assert_int_equal(connect(client, (struct sockaddr *)&sa, sizeof(sa)), 0);
+		server = accept(listener, NULL, NULL);
+		assert_true(server >= 0);
+		close(client);
+		close(server);
+	}
+	/* Other programs of this machine may cause events; none may be about our listener. */
+	assert_int_equal(ports_scan(p, &changes, &e), 0);
+	assert_int_equal(change_of(AP_TCP, port_of(listener), 4), -1);
+	close(listener);
+	ports_free(p);
+}
+
+static void more_changes_than_fit_come_in_pieces(void **state)
+{
+	enum { MANY = AP_PORTS_MAX + 50 };
+	static int fd[MANY];
+	struct rlimit lim = { .rlim_cur = MANY + 100, .rlim_max = MANY + 100 };
+	struct err e = { 0 };
+	struct ports *p = fresh();
+	size_t opened = 0;
+	int left;
+
+	(void)state;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &lim), 0);
+	for (int i = 0; i < MANY; i++) {
+		fd[i] = bound(AF_INET, SOCK_STREAM);
+		assert_int_equal(listen(fd[i], 1), 0);
+	}
+	do {
+		left = ports_scan(p, &changes, &e);
+		assert_true(left >= 0);
+		for (size_t i = 0; i < changes.count; i++)
+			opened += changes.change[i].listening;
+	} while (left);
+	assert_true(opened >= MANY);
+	for (int i = 0; i < MANY; i++)
+		close(fd[i]);
+	ports_forget(p);
+	assert_int_equal(ports_scan(p, &changes, &e), 0);
+	assert_true(changes.snapshot);
+	for (size_t i = 0; i < changes.count; i++)
+		assert_true(changes.change[i].listening);
+	ports_free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tells_tcp_when_it_listens_not_when_it_binds),
+		cmocka_unit_test(tells_udp),
+		cmocka_unit_test(accepts_and_connections_are_no_event),
+		cmocka_unit_test(more_changes_than_fit_come_in_pieces),
+	};
+
+	return cmocka_run_group_tests_name("ports", tests, NULL, NULL);
+}
