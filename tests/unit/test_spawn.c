@@ -229,12 +229,16 @@ static void test_spawner_gone(void **state)
 {
 	struct err e = { 0 };
 	struct spawner *sp = spawner_new(&e);
-	struct spawn s = { .argv = sh("kill -9 $PPID"), .log = log_path };
+	struct spawn s = { .argv = sh("read x <&3; kill -9 $PPID"), .log = log_path, .fds = 1 };
 	pid_t pid;
-	int status;
+	int status, go[2];
 
 	(void)state;
+	assert_int_equal(pipe(go), 0);
+	s.fd[0] = go[0];
 	assert_true(spawner_start(sp, &s, &e) > 0);
+	close(go[0]);
+	close(go[1]);
 	wait_readable(spawner_fd(sp));
 	while (spawner_next(sp, &pid, &status) == 1)
 		wait_readable(spawner_fd(sp));
