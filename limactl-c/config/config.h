@@ -24,7 +24,7 @@ struct cfg_port_forward {
 	char *proto; /* tcp, udp, any */
 	char *guest_ip, *host_ip;
 	bool guest_ip_must_be_zero;
-	bool ignore, is_static, reverse;
+	bool ignore, is_static;
 	uint32_t guest_port, host_port;
 	uint32_t guest_range[2], host_range[2];
 	char *guest_socket, *host_socket;

@@ -8,7 +8,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "limactl-c/config/finding.h"
 
@@ -36,8 +35,5 @@ void yn_free(struct yn_doc *d);
 const struct ynode *yn_root(const struct yn_doc *d);
 
 const char *yn_kind_word(enum yn_kind kind); /* "a list" */
-/* Value of a YN_BOOL or YN_INT; false when the number does not fit. */
-bool yn_bool(const struct ynode *n);
-bool yn_uint(const struct ynode *n, uint64_t *out);
 
 #endif

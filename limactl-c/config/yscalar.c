@@ -122,25 +122,19 @@ const char *yn_kind_word(enum yn_kind kind)
 	return word[kind];
 }
 
-bool yn_bool(const struct ynode *n)
+bool yscalar_uint(const char *p, uint64_t *out)
 {
-	return n->text[0] == 't' || n->text[0] == 'T';
-}
-
-bool yn_uint(const struct ynode *n, uint64_t *out)
-{
-	const char *p = n->text;
 	unsigned base = 10;
 
+	*out = 0;
+	if (!is_int(p) || *p == '-')
+		return false;
 	if (p[0] == '0' && (p[1] == 'o' || p[1] == 'x')) {
 		base = p[1] == 'o' ? 8 : 16;
 		p += 2;
 	} else if (*p == '+') {
 		p++;
-	} else if (*p == '-') {
-		return false;
 	}
-	*out = 0;
 	for (; *p; p++) {
 		unsigned d = *p <= '9' ? (unsigned)(*p - '0') : (unsigned)((*p | 0x20) - 'a' + 10);
 
