@@ -43,7 +43,7 @@ struct plan_socket {
 	char *guest_path; /* absolute */
 };
 
-/* A script of provision[], written by the host to <dir>/provision/NN and carried in the initramfs. */
+/* A script of provision[]; written by the command line to <dir>/provision/NN and carried in the initramfs. */
 struct plan_script {
 	char *mode; /* "boot" or "system" */
 	char *text;
@@ -53,12 +53,12 @@ struct plan_pair {
 	char *key, *value;
 };
 
-/* One file the initramfs of a direct boot carries besides the base: copied from source, or text. */
+/* One file the initramfs of a direct boot carries besides the base. Settings and scripts are written to the instance
+ * folder first (plan_settings_text, plan_script.text), the rest is there already. */
 struct plan_file {
 	char *guest_path; /* "lima/agent" */
-	char *source;     /* host path, or NULL when text is set */
-	char *text;
-	unsigned mode;
+	char *source;     /* host path */
+	unsigned mode;    /* 0755 */
 };
 
 struct plan {
@@ -111,14 +111,32 @@ struct plan {
 	unsigned idle_pause_after, idle_suspend_after;
 };
 
-void plan_free(struct plan *p);
+void plan_free(struct plan *p); /* also makes it empty */
+
+struct cfg;
+struct plan_host;
+
+/* The chosen image's files, fetched: absolute host paths, NULL for what the template does not name. */
+struct plan_images {
+	const char *disk, *kernel, *initrd;
+	const char *engine_disk;
+};
+
+/* Decides everything. Pure: a function of a filled configuration and host facts (plan/host.h). ERR_INVALID when the
+ * configuration asks for what this host or this version cannot do. *out is empty on failure. */
+int plan_make(const struct cfg *c, const struct plan_host *h, const struct plan_images *images, const char *name,
+	      const char *dir, struct plan *out, struct err *e);
+
+/* The settings as the guest reads them (lib/settings.h); malloc'd. */
+char *plan_settings_text(const struct plan *p, struct err *e);
 
 /* plan.json. plan_load refuses unknown versions and missing or mistyped members by name. */
 int plan_save(const struct plan *p, const char *path, struct err *e);
 int plan_load(struct plan *p, const char *path, struct err *e);
+int plan_parse(struct plan *p, const char *text, size_t len, struct err *e); /* the same for its text; *p must be empty */
 
-/* SHA-like digest is not needed: two plans that boot the same machine have the same text here (restore check).
- * Returns malloc'd JSON of the members a saved state depends on (memory, cpus, disks, devices, QEMU program). */
+/* Text that is the same for two plans exactly when a machine saved under one can be restored under the other (program,
+ * accelerator, cpus, memory, disks, devices, kernel); malloc'd. */
 char *plan_machine_text(const struct plan *p);
 
 #endif

@@ -1,0 +1,136 @@
+/* What the guest is told and given: settings, scripts, the files its initramfs carries. */
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/buf.h"
+#include "lib/cleanup.h"
+#include "lib/settings.h"
+#include "limactl-c/base/mem.h"
+#include "limactl-c/plan/parts.h"
+
+static void set(struct plan *p, const char *key, const char *value)
+{
+	struct plan_pair *pair = PLAN_APPEND(p->setting, p->settings);
+
+	pair->key = xstrdup(key);
+	pair->value = xstrdup(value);
+}
+
+static void set_bool(struct plan *p, const char *key, bool value)
+{
+	set(p, key, value ? "true" : "false");
+}
+
+static void set_number(struct plan *p, const char *key, uint64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+	set(p, key, text);
+}
+
+static void set_user(struct making *m)
+{
+	const struct cfg *c = m->c;
+	struct plan *p = m->p;
+
+	set(p, "user.name", c->user.name);
+	set_number(p, "user.uid", c->user.uid);
+	set_number(p, "user.gid", c->user.uid);
+	set(p, "user.home", m->guest_home);
+	if (c->user.shell)
+		set(p, "user.shell", c->user.shell);
+	if (c->user.comment)
+		set(p, "user.comment", c->user.comment);
+	set_bool(p, "user.sudo", c->user.passwordless_sudo);
+}
+
+static void set_tuning(struct making *m)
+{
+	const struct cfg *c = m->c;
+	struct plan *p = m->p;
+
+	set_bool(p, "tuning.initOnFree", c->tuning.init_on_free);
+	set_bool(p, "tuning.tmpfsVarLog", c->tuning.tmpfs_var_log);
+	set_number(p, "tuning.syslogRing", c->tuning.syslog_ring);
+	set_number(p, "tuning.commit", c->tuning.commit);
+	set_bool(p, "tuning.cacheTrim", c->tuning.cache_trim);
+	set_bool(p, "tuning.fstrimBoot", c->tuning.fstrim_boot);
+	set_bool(p, "tuning.fstrimStop", c->tuning.fstrim_stop);
+	set_number(p, "tuning.dockerLogSize", c->tuning.docker_log_size);
+	set_number(p, "tuning.dockerLogFiles", c->tuning.docker_log_files);
+	set_number(p, "tuning.buildCache", c->tuning.build_cache);
+}
+
+static void add_script(struct making *m, const struct cfg_provision *from)
+{
+	struct plan *p = m->p;
+	struct plan_script *s = PLAN_APPEND(p->script, p->scripts);
+	auto_free char *key = xasprintf("provision.%02zu.mode", p->scripts - 1);
+
+	s->mode = xstrdup(from->mode);
+	s->text = making_guest_text(m, from->script);
+	set(p, key, s->mode);
+}
+
+static void add_file(struct plan *p, const char *guest_path, char *source, unsigned mode)
+{
+	struct plan_file *f = PLAN_APPEND(p->file, p->files);
+
+	f->guest_path = xstrdup(guest_path);
+	f->source = source;
+	f->mode = mode;
+}
+
+static void add_files(struct making *m)
+{
+	struct plan *p = m->p;
+
+	add_file(p, "lima/init", xasprintf("%s/lean/init", m->h->provision), 0755);
+	add_file(p, "lima/inittab", xasprintf("%s/lean/inittab", m->h->provision), 0644);
+	add_file(p, "lima/agent", xstrdup(m->h->agent), 0755);
+	add_file(p, "lima/settings", xasprintf("%s/settings", p->dir), 0600);
+	for (size_t i = 0; i < p->scripts; i++) {
+		auto_free char *guest = xasprintf("lima/provision/%02zu", i);
+
+		add_file(p, guest, xasprintf("%s/provision/%02zu", p->dir, i), 0755);
+	}
+}
+
+int plan_make_guest(struct making *m, struct err *e)
+{
+	const struct cfg *c = m->c;
+	struct plan *p = m->p;
+	auto_free char *text = NULL;
+
+	set(p, "hostname", p->hostname);
+	set_user(m);
+	for (size_t i = 0; i < c->envs; i++) {
+		auto_free char *key = xasprintf("env.%s", c->env[i].key);
+
+		set(p, key, c->env[i].value);
+	}
+	for (size_t i = 0; i < c->provisions; i++)
+		add_script(m, &c->provision[i]);
+	set_bool(p, "engine", m->images->engine_disk);
+	set_bool(p, "docker", m->images->engine_disk);
+	set_tuning(m);
+	if (p->kernel)
+		add_files(m);
+	/* A value that cannot be handed over is found now, not at start. */
+	text = plan_settings_text(p, e);
+	return text ? 0 : -1;
+}
+
+char *plan_settings_text(const struct plan *p, struct err *e)
+{
+	auto_buf b = BUF_INIT(SETTINGS_SIZE_MAX);
+
+	for (size_t i = 0; i < p->settings; i++)
+		if (settings_put(&b, p->setting[i].key, p->setting[i].value) < 0) {
+			err_set(e, ERR_INVALID, "setting %s cannot be handed to the guest: its name has an odd "
+				"character, or there is too much", p->setting[i].key);
+			return NULL;
+		}
+	return xstrdup(b.data ? b.data : "");
+}

@@ -1,0 +1,147 @@
+#include "limactl-c/plan/host.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "lib/buf.h"
+#include "lib/io.h"
+#include "limactl-c/base/mem.h"
+#include "limactl-c/base/prefix.h"
+#include "limactl-c/store/paths.h"
+
+enum { CPUINFO_MAX = 4 << 20 };
+
+static void probe_user(struct plan_host *h)
+{
+	struct passwd *pw = getpwuid(getuid());
+	const char *home = getenv("HOME");
+
+	h->uid = getuid();
+	h->user = xstrdup(pw ? pw->pw_name : "lima");
+	h->comment = xstrdup(pw && pw->pw_gecos ? pw->pw_gecos : "");
+	/* Of the comma-separated fields the first is the full name. */
+	h->comment[strcspn(h->comment, ",")] = '\0';
+	h->home = xstrdup(home && *home ? home : pw ? pw->pw_dir : "/");
+}
+
+/* What uname calls a machine, in Lima's words. */
+static const char *arch_word(const char *machine)
+{
+	return !strcmp(machine, "arm64") ? "aarch64" : !strcmp(machine, "amd64") ? "x86_64" : machine;
+}
+
+int plan_host_probe(struct plan_host *h, struct err *e)
+{
+	const char *driver = getenv("LIMACTL_C_DRIVER");
+	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE), cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct utsname u;
+
+	*h = (struct plan_host){ 0 };
+	if (uname(&u) < 0)
+		return err_errno(e, "uname");
+	h->arch = xstrdup(arch_word(u.machine));
+	h->darwin = !strcmp(u.sysname, "Darwin");
+	h->cpus = cpus > 0 ? (unsigned)cpus : 1;
+	h->memory = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : (uint64_t)1 << 30;
+	h->fake = driver && !strcmp(driver, "fake");
+	probe_user(h);
+	h->lima_home = paths_home(e);
+	return h->lima_home ? 0 : -1;
+}
+
+bool plan_host_cpu_virtualizes(const char *cpuinfo)
+{
+	static const char *const words[] = { "vmx", "svm" };
+	const char *flags = strstr(cpuinfo, "\nflags"), *end;
+
+	if (!flags)
+		return false;
+	flags++;
+	end = flags + strcspn(flags, "\n");
+	for (size_t i = 0; i < 2; i++)
+		for (const char *p = flags; (p = strstr(p, words[i])) && p < end; p++)
+			if (isspace((unsigned char)p[-1]) && (!p[3] || isspace((unsigned char)p[3])))
+				return true;
+	return false;
+}
+
+/* KVM needs a processor that can (here /dev/kvm may open where guests then hang) and the right to use it. */
+static bool kvm_works(const char *arch)
+{
+	auto_buf info = BUF_INIT(CPUINFO_MAX);
+	auto_close int fd = -1;
+	struct err ignored = { 0 };
+
+	if (!strcmp(arch, "x86_64") &&
+	    (io_read_file("/proc/cpuinfo", &info, &ignored) < 0 || !info.data || !plan_host_cpu_virtualizes(info.data)))
+		return false;
+	fd = open("/dev/kvm", O_RDWR | O_CLOEXEC);
+	return fd >= 0;
+}
+
+static int probe_accel(struct plan_host *h, const char *arch, struct err *e)
+{
+	static const char *const words[] = { [PLAN_TCG] = "tcg", [PLAN_KVM] = "kvm", [PLAN_HVF] = "hvf" };
+	const char *env = getenv("LIMACTL_C_ACCEL");
+
+	if (env && *env) {
+		for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+			if (!strcmp(env, words[i])) {
+				h->accel = (enum plan_accel)i;
+				return 0;
+			}
+		return err_set(e, ERR_INVALID, "LIMACTL_C_ACCEL is \"%s\"; possible are kvm, tcg and hvf", env);
+	}
+	h->accel = PLAN_TCG;
+	if (!strcmp(arch, h->arch) && h->darwin)
+		h->accel = PLAN_HVF;
+	else if (!strcmp(arch, h->arch) && kvm_works(arch))
+		h->accel = PLAN_KVM;
+	return 0;
+}
+
+/* $QEMU_SYSTEM_X86_64 and its like name the program. */
+static char *qemu_program(const char *arch)
+{
+	auto_free char *name = xasprintf("QEMU_SYSTEM_%s", arch);
+	const char *env;
+
+	for (char *p = name; *p; p++)
+		*p = (char)toupper((unsigned char)*p);
+	env = getenv(name);
+	return env && *env ? xstrdup(env) : xasprintf("qemu-system-%s", arch);
+}
+
+int plan_host_for_guest(struct plan_host *h, const char *arch, struct err *e)
+{
+	auto_free char *below = xasprintf("lima-guestagent.Linux-%s", arch);
+
+	if (probe_accel(h, arch, e) < 0)
+		return -1;
+	free(h->qemu);
+	free(h->agent);
+	free(h->provision);
+	h->qemu = qemu_program(arch);
+	h->agent = prefix_share(below, e);
+	h->provision = prefix_share("provision", e);
+	return h->agent && h->provision ? 0 : -1;
+}
+
+void plan_host_free(struct plan_host *h)
+{
+	free(h->arch);
+	free(h->user);
+	free(h->comment);
+	free(h->home);
+	free(h->lima_home);
+	free(h->qemu);
+	free(h->agent);
+	free(h->provision);
+	*h = (struct plan_host){ 0 };
+}

@@ -1,0 +1,40 @@
+/* host.h - facts about this host that a plan depends on; the only place that probes for them. */
+#ifndef LIMA_PLAN_HOST_H
+#define LIMA_PLAN_HOST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/cleanup.h"
+#include "lib/err.h"
+#include "limactl-c/plan/plan.h"
+
+struct plan_host {
+	char *arch; /* x86_64, aarch64 */
+	unsigned cpus;
+	uint64_t memory; /* bytes */
+	bool darwin;
+	char *user, *comment, *home; /* of who runs this */
+	unsigned uid;
+	char *lima_home;
+
+	/* for the guest's architecture, see plan_host_for_guest */
+	char *qemu;            /* program, a path or a name to look up in PATH */
+	enum plan_accel accel;
+	char *agent;           /* static guest agent */
+	char *provision;       /* folder share/limactl-c/provision */
+
+	bool fake; /* $LIMACTL_C_DRIVER is "fake": every machine is the native agent */
+};
+
+int plan_host_probe(struct plan_host *h, struct err *e);
+/* The part that depends on the guest's architecture: QEMU, accelerator, agent. */
+int plan_host_for_guest(struct plan_host *h, const char *arch, struct err *e);
+void plan_host_free(struct plan_host *h);
+
+/* Whether the flags line of /proc/cpuinfo in text shows hardware virtualization (vmx or svm). */
+bool plan_host_cpu_virtualizes(const char *cpuinfo);
+
+#define auto_plan_host CLEANUP(plan_host_free) struct plan_host
+
+#endif
