@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "lib/buf.h"
@@ -154,7 +156,7 @@ pid_t spawn_start(const struct spawn *s, struct err *e)
 		if (log < 0)
 			return err_errno(e, "open %s", s->log);
 	}
-	return start_with(s, (int[3]){ null, s->log ? log : 1, s->log ? log : 2 }, e);
+	return start_with(s, (int[3]){ null, s->out ? s->out : s->log ? log : 1, s->err ? s->err : s->log ? log : 2 }, e);
 }
 
 int spawn_wait(pid_t pid)
@@ -190,18 +192,38 @@ static bool drain(int fd, struct buf *into, bool keep_last)
 	return true;
 }
 
-static void collect(int out_fd, int err_fd, struct buf *out, struct buf *tail)
+static int ms_left(const struct timespec *from, unsigned seconds)
+{
+	struct timespec now;
+	long long ms;
+
+	if (!seconds)
+		return -1;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	ms = seconds * 1000LL - (now.tv_sec - from->tv_sec) * 1000LL - (now.tv_nsec - from->tv_nsec) / 1000000;
+	return ms > 0 ? (int)(ms < INT_MAX ? ms : INT_MAX) : 0;
+}
+
+/* Until both streams have ended. False when that took longer than seconds (0: any time). */
+static bool collect(int out_fd, int err_fd, unsigned seconds, struct buf *out, struct buf *tail)
 {
 	struct pollfd p[2] = { { .fd = out_fd, .events = POLLIN }, { .fd = err_fd, .events = POLLIN } };
+	struct timespec from;
 
+	clock_gettime(CLOCK_MONOTONIC, &from);
 	while (p[0].fd >= 0 || p[1].fd >= 0) {
-		if (poll(p, 2, -1) < 0)
+		int r = poll(p, 2, ms_left(&from, seconds));
+
+		if (r == 0)
+			return false;
+		if (r < 0)
 			continue;
 		if (p[0].revents && !drain(out_fd, out, false))
 			p[0].fd = -1;
 		if (p[1].revents && !drain(err_fd, tail, true))
 			p[1].fd = -1;
 	}
+	return true;
 }
 
 static void say_failure(const struct spawn *s, int code, struct buf *tail, struct err *e)
@@ -221,6 +243,7 @@ int spawn_run(const struct spawn *s, struct buf *out, struct err *e)
 	auto_close int null = open_null(e), out_r = -1, out_w = -1, err_r = -1, err_w = -1;
 	auto_buf tail = BUF_INIT(TAIL_KEPT + 16384);
 	int fd[2], code;
+	bool in_time;
 	pid_t pid;
 
 	if (null < 0 || make_pipe(fd, e) < 0)
@@ -236,10 +259,14 @@ int spawn_run(const struct spawn *s, struct buf *out, struct err *e)
 		return -1;
 	close(steal_fd(&out_w));
 	close(steal_fd(&err_w));
-	collect(out_r, err_r, out, &tail);
+	in_time = collect(out_r, err_r, s->seconds, out, &tail);
+	if (!in_time)
+		kill(pid, SIGKILL);
 	code = spawn_wait(pid);
 	if (code < 0)
 		return err_errno(e, "wait for %s", s->argv[0]);
+	if (!in_time)
+		return err_set(e, ERR_TIMEOUT, "%s did not end within %u s and was killed", s->argv[0], s->seconds);
 	if (code)
 		say_failure(s, code, &tail, e);
 	return code;

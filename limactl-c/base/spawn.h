@@ -22,8 +22,10 @@ struct spawn {
 	int fd[SPAWN_FDS_MAX];
 	size_t fds;
 	const char *log;   /* stdout and stderr are appended to this file; may be NULL */
+	int out, err;      /* spawn_start only: descriptors for stdout and stderr, instead of the above; 0 = not given */
 	bool new_session;  /* setsid: survives the terminal and the parent */
 	bool new_net;      /* Linux, root: own network namespace with lo up; ignored where not permitted */
+	unsigned seconds;  /* spawn_run only: killed when it takes longer, ERR_TIMEOUT; 0 = no limit */
 };
 
 /* Starts it; returns the pid. An exec failure is reported here (through a close-on-exec pipe), not as an exit. */

@@ -1,0 +1,51 @@
+/* cache.h - the content-addressed cache of images.
+ *
+ *   objects/sha256-HEX           a file by the digest of its bytes, read-only, never changed
+ *   names/NAME                   -> ../objects/sha256-HEX, what "cache:NAME" means now
+ *   urls/HEX                     -> the object last fetched from the URL with that SHA-256
+ *   digests/sha512-HEX           -> the object that has this other digest
+ *   unpacked/sha256-HEX          -> the object a packed file with that digest unpacks to; the packed one is not kept
+ *   tmp/                         files being written
+ *   lock                         held while a link changes
+ *
+ * Links are relative and replaced atomically. Objects are used by path (an instance's disk is an overlay on one).
+ */
+#ifndef LIMA_IMAGE_CACHE_H
+#define LIMA_IMAGE_CACHE_H
+
+#include <sys/types.h>
+
+#include "limactl-c/image/digest.h"
+#include "limactl-c/image/newfile.h"
+
+enum cache_kind { CACHE_NAMES, CACHE_URLS, CACHE_DIGESTS, CACHE_UNPACKED, CACHE_KINDS };
+
+struct cache {
+	char *root; /* owned */
+};
+
+#define CACHE_INIT { 0 }
+
+int cache_open(struct cache *c, struct err *e); /* makes the folders */
+void cache_close(struct cache *c);
+
+#define auto_cache CLEANUP(cache_close) struct cache
+
+/* A name may have letters, digits and . _ + -, 128 at most, and begins with a letter or digit. */
+int cache_check_name(const char *name, struct err *e);
+
+/* A new file for an object; what names the work ("url-HEX"), so that two at the same take turns. */
+int cache_new(const struct cache *c, const char *what, struct newfile *f, struct err *e);
+
+/* Moves a written file to its place. mode is 0444, or 0555 for a program. */
+int cache_publish(const struct cache *c, struct newfile *f, const struct digest *sha256, mode_t mode, struct err *e);
+
+int cache_link(const struct cache *c, enum cache_kind kind, const char *key, const struct digest *sha256, struct err *e);
+
+/* Digest of the object a link names, the object there or not. False: no such link. */
+bool cache_follow(const struct cache *c, enum cache_kind kind, const char *key, struct digest *sha256);
+
+/* Path of the object, malloc'd; NULL when it is not there. */
+char *cache_object(const struct cache *c, const struct digest *sha256);
+
+#endif

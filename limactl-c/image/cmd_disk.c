@@ -1,0 +1,96 @@
+/* image disk - an instance's disk: a qcow2 overlay on an image of the cache. */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "limactl-c/base/fs.h"
+#include "limactl-c/base/mem.h"
+#include "limactl-c/base/spawn.h"
+#include "limactl-c/image/command.h"
+#include "limactl-c/image/newfile.h"
+#include "limactl-c/image/qcow2.h"
+
+enum { OPT_BASE, OPT_SIZE, OPT_OUT };
+
+enum { QEMU_IMG_SECONDS = 60 };
+
+/* An empty overlay and its first writes need little, but with less than this the guest would not get far. */
+#define FREE_MIN (16ULL << 20)
+
+static int parse_size(const char *text, uint64_t *size, struct err *e)
+{
+	char *end;
+
+	errno = 0;
+	*size = strtoull(text, &end, 10);
+	if (errno || *end || text[0] < '0' || text[0] > '9' || *size == 0)
+		return err_set(e, ERR_USAGE, "disk: --size \"%.40s\" is no number of bytes", text);
+	return 0;
+}
+
+/* The image itself, not a name of the cache that may mean another image tomorrow: an overlay fits its own base only. */
+static char *real_base(const char *path, struct err *e)
+{
+	char *real = realpath(path, NULL);
+
+	if (!real)
+		err_errno(e, "cannot open %s", path);
+	return real;
+}
+
+static int create(const char *base, const char *format, uint64_t size, const char *out, struct err *e)
+{
+	auto_free char *bytes = xasprintf("%" PRIu64, size);
+	const char *argv[] = { "qemu-img", "create", "-q", "-f", "qcow2", "-b", base, "-F", format, out, bytes, NULL };
+	struct spawn s = { .argv = argv, .seconds = QEMU_IMG_SECONDS };
+	int code = spawn_run(&s, NULL, e);
+
+	if (code < 0 && e->kind == ERR_NOTFOUND)
+		return err_set(e, ERR_NOTFOUND, "qemu-img is not installed (Debian: qemu-utils, Homebrew: qemu)");
+	return code == 0 ? 0 : -1;
+}
+
+static int check_space(const char *out, struct err *e)
+{
+	unsigned long long room;
+
+	if (fs_free_space(out, &room, e) < 0)
+		return -1;
+	if (room < FREE_MIN)
+		return err_set(e, ERR_SYS, "no free disk space for %s: %llu MiB are left", out, room >> 20);
+	return 0;
+}
+
+static int run(const struct command_line *c, struct err *e)
+{
+	const char *out = c->opt[OPT_OUT];
+	auto_free char *base = NULL;
+	auto_newfile f = NEWFILE_INIT;
+	struct qcow2_info info;
+	uint64_t size;
+
+	if (parse_size(c->opt[OPT_SIZE], &size, e) < 0 || !(base = real_base(c->opt[OPT_BASE], e)) ||
+	    qcow2_inspect(base, &info, e) < 0)
+		return -1;
+	if (size < info.size)
+		return err_set(e, ERR_INVALID, "a disk of %" PRIu64 " MiB is smaller than its image of %" PRIu64 " MiB",
+			       size >> 20, info.size >> 20);
+	if (check_space(out, e) < 0 || newfile_open(&f, out, e) < 0 ||
+	    create(base, info.format, size, f.tmp, e) < 0)
+		return -1;
+	return newfile_commit(&f, out, 0600, true, e);
+}
+
+const struct command command_disk = {
+	.name = "disk",
+	.args = "",
+	.help = "make OUT, a qcow2 disk of so many bytes whose first content is BASE",
+	.opt = {
+		[OPT_BASE] = { "base", "BASE", true },
+		[OPT_SIZE] = { "size", "BYTES", true },
+		[OPT_OUT] = { "out", "OUT", true },
+	},
+	.run = run,
+};

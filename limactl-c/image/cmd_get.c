@@ -1,0 +1,248 @@
+/* image get LOCATION - the local path of an image, fetched and unpacked into the cache when needed. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "limactl-c/base/fs.h"
+#include "limactl-c/base/mem.h"
+#include "limactl-c/image/cache.h"
+#include "limactl-c/image/command.h"
+#include "limactl-c/image/fetch.h"
+#include "limactl-c/image/unpack.h"
+
+enum { OPT_DIGEST, OPT_NAME };
+
+struct request {
+	const struct cache *cache;
+	const char *location;
+	const struct digest *want; /* NULL: any */
+	const char *name;          /* to give to the object, or NULL */
+};
+
+static bool has_prefix(const char *s, const char *prefix)
+{
+	return strncasecmp(s, prefix, strlen(prefix)) == 0;
+}
+
+/* What bytes with the digest `got` became in the cache: themselves, or what they unpack to. NULL when not there. */
+static char *cached(const struct request *r, const struct digest *got, struct digest *object)
+{
+	auto_free char *key = xasprintf("sha256-%s", got->hex);
+
+	*object = *got;
+	if (unpack_is_packed(r->location) && !cache_follow(r->cache, CACHE_UNPACKED, key, object))
+		return NULL;
+	return cache_object(r->cache, object);
+}
+
+/* The object for a wanted digest, by that alone. */
+static char *find_wanted(const struct request *r, struct digest *object)
+{
+	auto_free char *key = xasprintf("%s-%s", r->want->algo, r->want->hex);
+	struct digest sha256 = *r->want;
+
+	if (strcmp(r->want->algo, "sha256") != 0 && !cache_follow(r->cache, CACHE_DIGESTS, key, &sha256))
+		return NULL;
+	return cached(r, &sha256, object);
+}
+
+/* Unpacks into the cache the bytes of fd, from its begin, which have the digest `got`. */
+static int store_unpacked(const struct request *r, int fd, const struct digest *got, struct digest *object,
+			  struct err *e)
+{
+	auto_free char *key = xasprintf("sha256-%s", got->hex), *what = xasprintf("unpack-%s", got->hex);
+	auto_newfile f = NEWFILE_INIT;
+	auto_sink s = SINK_INIT;
+
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return err_errno(e, "seek in %s", r->location);
+	if (cache_new(r->cache, what, &f, e) < 0 || sink_open(&s, &f, NULL, e) < 0 ||
+	    unpack_stream(fd, r->location, &s, e) < 0 || sink_end(&s, object, e) < 0 ||
+	    cache_publish(r->cache, &f, object, 0444, e) < 0)
+		return -1;
+	return cache_link(r->cache, CACHE_UNPACKED, key, object, e);
+}
+
+/* Remembers that the bytes with the wanted digest are those with this SHA-256. */
+static int remember_digest(const struct request *r, const struct digest *got, struct err *e)
+{
+	auto_free char *key = NULL;
+
+	if (!r->want || strcmp(r->want->algo, "sha256") == 0)
+		return 0;
+	key = xasprintf("%s-%s", r->want->algo, r->want->hex);
+	return cache_link(r->cache, CACHE_DIGESTS, key, got, e);
+}
+
+/* The URL's bytes of an earlier download; not taken when another digest is wanted now. */
+static char *find_url(const struct request *r, const char *key, struct digest *object)
+{
+	struct digest got;
+
+	if (r->want)
+		return find_wanted(r, object);
+	return cache_follow(r->cache, CACHE_URLS, key, &got) ? cached(r, &got, object) : NULL;
+}
+
+static char *get_url(const struct request *r, struct digest *object, struct err *e)
+{
+	auto_free char *key = NULL, *what = NULL, *path = NULL;
+	auto_newfile f = NEWFILE_INIT;
+	auto_sink s = SINK_INIT;
+	struct digest got;
+	struct hash *h = hash_new(NULL, e);
+
+	if (!h || hash_add(h, r->location, strlen(r->location), e) < 0 || hash_end(h, &got, e) < 0)
+		return hash_free(h), NULL;
+	hash_free(h);
+	key = xstrdup(got.hex);
+	what = xasprintf("url-%s", key);
+	path = find_url(r, key, object);
+	if (path)
+		return steal(&path);
+	/* Another process may be at the same download: we wait here, and look again. */
+	if (cache_new(r->cache, what, &f, e) < 0)
+		return NULL;
+	path = find_url(r, key, object);
+	if (path)
+		return steal(&path);
+	if (sink_open(&s, &f, r->want, e) < 0 || fetch_url(r->location, &s, e) < 0)
+		return NULL;
+	if (sink_end(&s, &got, e) < 0)
+		return err_wrap(e, "%s", r->location), NULL;
+	*object = got;
+	/* Links first: publishing lets the next process in, which must find them. They may dangle, that means "not there". */
+	if (remember_digest(r, &got, e) < 0 || cache_link(r->cache, CACHE_URLS, key, &got, e) < 0)
+		return NULL;
+	if (unpack_is_packed(r->location) ? store_unpacked(r, f.fd, &got, object, e) < 0
+					  : cache_publish(r->cache, &f, &got, 0444, e) < 0)
+		return NULL;
+	return cache_object(r->cache, object);
+}
+
+static int open_regular(const char *path, struct err *e)
+{
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0)
+		return err_errno(e, "cannot open %s", path);
+	if (fstat(fd, &st) < 0)
+		return err_errno(e, "cannot look at %s", path);
+	if (!S_ISREG(st.st_mode))
+		return err_set(e, ERR_INVALID, "%s is no regular file", path);
+	return steal_fd(&fd);
+}
+
+/* Copies a local file into the cache, so that it can have a name there. */
+static int store_copy(const struct request *r, int fd, struct digest *object, struct err *e)
+{
+	auto_free char *what = xasprintf("import-%s", r->name);
+	auto_newfile f = NEWFILE_INIT;
+	auto_sink s = SINK_INIT;
+
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return err_errno(e, "seek in %s", r->location);
+	if (cache_new(r->cache, what, &f, e) < 0 || sink_open(&s, &f, r->want, e) < 0 || sink_copy(&s, fd, e) < 0 ||
+	    sink_end(&s, object, e) < 0)
+		return -1;
+	return cache_publish(r->cache, &f, object, 0444, e);
+}
+
+static char *get_file(const struct request *r, const char *path, struct digest *object, struct err *e)
+{
+	auto_close int fd = open_regular(path, e);
+	bool packed = unpack_is_packed(path);
+	struct digest got;
+	char *done;
+
+	if (fd < 0)
+		return NULL;
+	/* A plain file that nothing is asked of is used where it lies, unread. */
+	if (!packed && !r->want && !r->name)
+		return xstrdup(path);
+	if (hash_fd(fd, r->want, &got, e) < 0)
+		return err_wrap(e, "%s", path), NULL;
+	if (!packed && !r->name)
+		return xstrdup(path);
+	done = cached(r, &got, object);
+	if (done)
+		return done;
+	if ((packed ? store_unpacked(r, fd, &got, object, e) : store_copy(r, fd, object, e)) < 0)
+		return NULL;
+	return cache_object(r->cache, object);
+}
+
+static char *get_named(const struct request *r, const char *name, struct digest *object, struct err *e)
+{
+	auto_free char *path = NULL;
+	auto_close int fd = -1;
+	struct digest got;
+
+	if (cache_check_name(name, e) < 0)
+		return NULL;
+	if (cache_follow(r->cache, CACHE_NAMES, name, object))
+		path = cache_object(r->cache, object);
+	if (!path) {
+		err_set(e, ERR_NOTFOUND, "the cache has no image \"%s\"; `make image` puts the guest's files there", name);
+		return NULL;
+	}
+	if (!r->want || strcmp(r->want->hex, object->hex) == 0)
+		return steal(&path);
+	fd = open_regular(path, e);
+	if (fd < 0 || hash_fd(fd, r->want, &got, e) < 0)
+		return err_wrap(e, "cache:%s", name), NULL;
+	return steal(&path);
+}
+
+static char *get(const struct request *r, struct digest *object, struct err *e)
+{
+	const char *at = r->location;
+
+	if (has_prefix(at, "cache:"))
+		return get_named(r, at + strlen("cache:"), object, e);
+	if (has_prefix(at, "http://") || has_prefix(at, "https://"))
+		return get_url(r, object, e);
+	if (has_prefix(at, "file://"))
+		return get_file(r, at + strlen("file://"), object, e);
+	if (strstr(at, "://"))
+		return err_set(e, ERR_INVALID, "%s: only http, https and file are fetched", at), NULL;
+	return get_file(r, at, object, e);
+}
+
+static int run(const struct command_line *l, struct err *e)
+{
+	auto_cache c = CACHE_INIT;
+	struct request r = { .cache = &c, .location = l->arg[0], .name = l->opt[OPT_NAME] };
+	struct digest want, object;
+	auto_free char *path = NULL;
+
+	if (r.name && cache_check_name(r.name, e) < 0)
+		return -1;
+	if (l->opt[OPT_DIGEST]) {
+		if (digest_parse(l->opt[OPT_DIGEST], &want, e) < 0)
+			return -1;
+		r.want = &want;
+	}
+	if (cache_open(&c, e) < 0)
+		return -1;
+	path = get(&r, &object, e);
+	if (!path || (r.name && cache_link(&c, CACHE_NAMES, r.name, &object, e) < 0))
+		return -1;
+	puts(path);
+	return 0;
+}
+
+const struct command command_get = {
+	.name = "get",
+	.args = "LOCATION",
+	.nargs = 1,
+	.help = "print the path of cache:NAME, a path, file://, http:// or https://, fetched and unpacked when needed",
+	.opt = {
+		[OPT_DIGEST] = { "digest", "ALGO:HEX", false },
+		[OPT_NAME] = { "name", "NAME", false },
+	},
+	.run = run,
+};

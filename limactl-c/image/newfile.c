@@ -1,0 +1,151 @@
+#include "limactl-c/image/newfile.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "limactl-c/base/fs.h"
+#include "limactl-c/base/mem.h"
+
+/* Temporary files now open, for the signal handler. A command has at most two. */
+static const char *volatile open_tmp[4];
+
+enum { OPEN_MAX_TMP = sizeof(open_tmp) / sizeof(open_tmp[0]) };
+
+static void replace_open(const char *from, const char *to)
+{
+	for (size_t i = 0; i < OPEN_MAX_TMP; i++) {
+		if (open_tmp[i] == from) {
+			open_tmp[i] = to;
+			return;
+		}
+	}
+}
+
+static void on_signal(int sig)
+{
+	for (size_t i = 0; i < OPEN_MAX_TMP; i++) {
+		if (open_tmp[i])
+			unlink(open_tmp[i]);
+	}
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+void newfile_clean_on_signals(void)
+{
+	static const int sigs[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction old, sa = { .sa_handler = on_signal };
+
+	for (size_t i = 0; i < sizeof(sigs) / sizeof(sigs[0]); i++) {
+		if (sigaction(sigs[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+			sigaction(sigs[i], &sa, NULL);
+	}
+}
+
+int newfile_write_error(const char *path, struct err *e)
+{
+	if (errno == ENOSPC || errno == EDQUOT)
+		return err_set(e, ERR_SYS, "no free disk space for %s", path);
+	return err_errno(e, "cannot write %s", path);
+}
+
+/* False when the file at path is no longer the one behind fd: its writer renamed or removed it while we waited. */
+static bool still_named(int fd, const char *path)
+{
+	struct stat a, b;
+
+	return fstat(fd, &a) == 0 && lstat(path, &b) == 0 && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
+}
+
+static int lock_wait(int fd)
+{
+	int r;
+
+	do {
+		r = flock(fd, LOCK_EX);
+	} while (r < 0 && errno == EINTR);
+	return r;
+}
+
+int newfile_open_tmp(struct newfile *f, const char *tmp, struct err *e)
+{
+	for (;;) {
+		auto_close int fd = open(tmp, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+		if (fd < 0)
+			return newfile_write_error(tmp, e);
+		if (lock_wait(fd) < 0)
+			return err_errno(e, "cannot lock %s", tmp);
+		if (!still_named(fd, tmp))
+			continue;
+		if (ftruncate(fd, 0) < 0)
+			return err_errno(e, "cannot empty %s", tmp);
+		f->fd = steal_fd(&fd);
+		f->tmp = xstrdup(tmp);
+		replace_open(NULL, f->tmp);
+		return 0;
+	}
+}
+
+int newfile_open(struct newfile *f, const char *path, struct err *e)
+{
+	auto_free char *tmp = xasprintf("%s.tmp", path);
+
+	return newfile_open_tmp(f, tmp, e);
+}
+
+/* Its name lasts once the folder is synced too. */
+static int sync_folder_of(const char *path, struct err *e)
+{
+	const char *slash = strrchr(path, '/');
+	auto_free char *dir = slash ? xstrndup(path, slash == path ? 1 : (size_t)(slash - path)) : xstrdup(".");
+
+	return fs_sync_dir(dir, e);
+}
+
+int newfile_commit(struct newfile *f, const char *path, mode_t mode, bool sync, struct err *e)
+{
+	if (fchmod(f->fd, mode) < 0)
+		return err_errno(e, "cannot set the mode of %s", f->tmp);
+	if (sync && fsync(f->fd) < 0)
+		return newfile_write_error(f->tmp, e);
+	if (rename(f->tmp, path) < 0)
+		return newfile_write_error(path, e);
+	replace_open(f->tmp, NULL);
+	free(steal(&f->tmp));
+	close(steal_fd(&f->fd));
+	return sync ? sync_folder_of(path, e) : 0;
+}
+
+void newfile_fini(struct newfile *f)
+{
+	if (f->tmp) {
+		unlink(f->tmp);
+		replace_open(f->tmp, NULL);
+		free(steal(&f->tmp));
+	}
+	if (f->fd >= 0)
+		close(steal_fd(&f->fd));
+}
+
+void newfile_sweep(const char *dir)
+{
+	DIR *d = opendir(dir);
+	struct dirent *ent;
+
+	if (!d)
+		return;
+	while ((ent = readdir(d))) {
+		auto_close int fd = openat(dirfd(d), ent->d_name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+		struct stat st;
+
+		if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0)
+			unlinkat(dirfd(d), ent->d_name, 0);
+	}
+	closedir(d);
+}
