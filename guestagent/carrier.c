@@ -1,0 +1,195 @@
+#include "guestagent/carrier.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/cleanup.h"
+#include "lib/io.h"
+#include "lib/log.h"
+#include "lib/sock.h"
+
+enum {
+	CARRIER_EVENTS = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
+	CARRIER_BUFFER = 64 * 1024,
+	CARRIER_ROUNDS = 8, /* buffers read before others have their turn */
+};
+
+DEFINE_CLEANUP(DIR *, closedir)
+
+/* Without udev there is no /dev/virtio-ports; the kernel tells each port's name in sysfs. */
+static int open_port_by_sysfs(const char *name, struct err *e)
+{
+	CLEANUP(closedirp) DIR *d = opendir("/sys/class/virtio-ports");
+	struct dirent *entry;
+
+	while (d && (entry = readdir(d))) {
+		char path[300], text[256] = "";
+		int fd;
+
+		snprintf(path, sizeof(path), "/sys/class/virtio-ports/%.200s/name", entry->d_name);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		if (io_read_full(fd, text, sizeof(text) - 1) < 0)
+			text[0] = '\0';
+		close(fd);
+		text[strcspn(text, "\n")] = '\0';
+		if (strcmp(text, name) != 0)
+			continue;
+		snprintf(path, sizeof(path), "/dev/%.200s", entry->d_name);
+		fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+		return fd >= 0 ? fd : err_errno(e, "open %s", path);
+	}
+	return err_set(e, ERR_NOTFOUND, "there is no virtio-serial port \"%s\"", name);
+}
+
+static int open_port(const char *name, struct err *e)
+{
+	char path[256];
+	int fd;
+
+	if (snprintf(path, sizeof(path), "/dev/virtio-ports/%s", name) < (int)sizeof(path)) {
+		fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+		if (fd >= 0)
+			return fd;
+		if (errno != ENOENT)
+			return err_errno(e, "open %s", path);
+	}
+	return open_port_by_sysfs(name, e);
+}
+
+static int open_unix(const char *path, struct err *e)
+{
+	int fd = sock_connect_unix(path, e);
+
+	if (fd >= 0 && io_set_nonblock(fd, true) < 0) {
+		err_errno(e, "fcntl");
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static void peer_gone(struct ga_carrier *c)
+{
+	if (c->connected) {
+		c->connected = false;
+		mux_carrier_lost(c->mux);
+	}
+	if (!c->port)
+		c->loop->quit = true;
+}
+
+/* Fills buf as far as bytes are there. Returns the count; *more: unread bytes may be left; *end: the peer is gone. */
+static size_t fill(struct ga_carrier *c, uint8_t *buf, size_t size, bool *more, bool *end)
+{
+	size_t n = 0;
+
+	/* A virtio port gives at most a page a read, so several make one feed. */
+	while (n < size) {
+		ssize_t k = read(c->watch.fd, buf + n, size - n);
+
+		if (k > 0) {
+			n += (size_t)k;
+			continue;
+		}
+		if (k < 0 && errno == EINTR)
+			continue;
+		*more = false;
+		*end = k == 0 || errno != EAGAIN;
+		return n;
+	}
+	return n;
+}
+
+static void read_all(struct ga_carrier *c)
+{
+	static uint8_t buf[CARRIER_BUFFER];
+	bool more = true, end = false;
+
+	for (int i = 0; more && i < CARRIER_ROUNDS; i++) {
+		size_t n = fill(c, buf, sizeof(buf), &more, &end);
+
+		if (n)
+			mux_feed(c->mux, buf, n);
+	}
+	if (end)
+		peer_gone(c);
+	else if (more)
+		ga_loop_change(c->loop, &c->watch, CARRIER_EVENTS); /* tells the rest again */
+}
+
+static void on_event(struct ga_watch *w, uint32_t events)
+{
+	struct ga_carrier *c = ga_of(w, struct ga_carrier, watch);
+
+	if (events & EPOLLOUT)
+		c->writable = true;
+	if (!c->connected) {
+		/* What the port still holds came from a peer that has left; the next one's coming is another edge. */
+		if (events & EPOLLHUP)
+			return;
+		c->connected = true;
+		mux_carrier_open(c->mux);
+	}
+	if (events & (EPOLLIN | EPOLLHUP | EPOLLRDHUP | EPOLLERR))
+		read_all(c);
+}
+
+static const struct {
+	const char *prefix;
+	bool port;
+	int (*open)(const char *name, struct err *e);
+} kinds[] = {
+	{ "virtio:", true, open_port },
+	{ "unix:", false, open_unix },
+};
+
+int ga_carrier_open(struct ga_carrier *c, struct ga_loop *loop, struct mux *mux, const char *spec, struct err *e)
+{
+	*c = (struct ga_carrier){ .watch = { -1, on_event }, .loop = loop, .mux = mux };
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		size_t n = strlen(kinds[i].prefix);
+
+		if (strncmp(spec, kinds[i].prefix, n) != 0)
+			continue;
+		c->port = kinds[i].port;
+		c->watch.fd = kinds[i].open(spec + n, e);
+		if (c->watch.fd < 0)
+			return -1;
+		if (ga_loop_add(loop, &c->watch, CARRIER_EVENTS) < 0) {
+			err_errno(e, "epoll_ctl");
+			close(c->watch.fd);
+			c->watch.fd = -1;
+			return -1;
+		}
+		return 0;
+	}
+	return err_set(e, ERR_USAGE, "carrier \"%s\" is neither virtio:NAME nor unix:PATH", spec);
+}
+
+void ga_carrier_flush(struct ga_carrier *c)
+{
+	const uint8_t *p;
+	size_t n;
+
+	while (c->connected && c->writable && (n = mux_output(c->mux, &p)) > 0) {
+		ssize_t k = write(c->watch.fd, p, n);
+
+		if (k > 0)
+			mux_output_done(c->mux, (size_t)k);
+		else if (k < 0 && errno == EAGAIN)
+			c->writable = false;
+		else if (k == 0 || errno != EINTR)
+			peer_gone(c);
+	}
+}
+
+void ga_carrier_close(struct ga_carrier *c)
+{
+	ga_loop_close(c->loop, &c->watch);
+}

@@ -1,0 +1,29 @@
+/* carrier.h - the byte stream under the channel: a virtio-serial port, or a unix socket in tests.
+ *
+ * "virtio:NAME" is the port of that name. It is opened once and kept; whether somebody holds the host's end is
+ * told by edges of EPOLLHUP, so an absent host costs nothing. "unix:PATH" connects to a listening socket; its end
+ * ends the loop.
+ */
+#ifndef LIMA_GUESTAGENT_CARRIER_H
+#define LIMA_GUESTAGENT_CARRIER_H
+
+#include <stdbool.h>
+
+#include "guestagent/loop.h"
+#include "lib/err.h"
+#include "lib/mux.h"
+
+struct ga_carrier {
+	struct ga_watch watch;
+	struct ga_loop *loop;
+	struct mux *mux;
+	bool port;      /* virtio-serial: outlives its peer */
+	bool connected; /* somebody holds the other end */
+	bool writable;  /* no write has found it full since the last edge */
+};
+
+int ga_carrier_open(struct ga_carrier *c, struct ga_loop *loop, struct mux *mux, const char *spec, struct err *e);
+void ga_carrier_flush(struct ga_carrier *c); /* writes what the channel wants to say, as far as it goes */
+void ga_carrier_close(struct ga_carrier *c);
+
+#endif

@@ -1,0 +1,37 @@
+/* lima-guestagent - the one program of ours in the guest; the first word says which of its parts to be. */
+#include <stdio.h>
+#include <string.h>
+
+#include "guestagent/daemon.h"
+#include "guestagent/setup.h"
+
+static int version_main(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	puts("lima-guestagent " VERSION);
+	return 0;
+}
+
+static const struct {
+	const char *name, *help;
+	int (*run)(int argc, char **argv);
+} programs[] = {
+	{ "daemon", "serve the host agent", daemon_main },
+	{ "setup", "make the lean guest usable, once a boot", setup_main },
+	{ "service", "become containerd or dockerd", service_main },
+	{ "shutdown", "stop the engine in order", shutdown_main },
+	{ "--version", "print the version", version_main },
+};
+enum { PROGRAMS = sizeof(programs) / sizeof(programs[0]) };
+
+int main(int argc, char **argv)
+{
+	for (size_t i = 0; argc > 1 && i < PROGRAMS; i++)
+		if (strcmp(programs[i].name, argv[1]) == 0)
+			return programs[i].run(argc - 1, argv + 1);
+	fprintf(stderr, "usage: %s PROGRAM\n", argc ? argv[0] : "lima-guestagent");
+	for (size_t i = 0; i < PROGRAMS; i++)
+		fprintf(stderr, "  %-10s %s\n", programs[i].name, programs[i].help);
+	return 2;
+}

@@ -1,0 +1,233 @@
+#include "guestagent/relay.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "lib/log.h"
+#include "lib/sock.h"
+
+enum {
+	RELAY_EVENTS = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
+	RETRY_MS = 20,       /* a unix socket's backlog is full: there is no event for room in it */
+	RETRIES_MAX = 250,
+};
+
+struct relay {
+	struct ga_stream stream;
+	struct ga_watch watch;
+	struct ga_timer retry;
+	struct sockaddr_storage addr;
+	socklen_t addr_len;
+	unsigned retries;
+	bool connecting;
+	bool can_read, can_write; /* since the last edge, no call has said EAGAIN */
+	bool read_done;           /* the socket's end was passed on */
+	bool write_done;          /* the stream's end was passed on, or the socket takes no more */
+	bool reset_seen;          /* the socket's peer sent a reset while we wrote */
+};
+
+static void relay_free(struct relay *r)
+{
+	struct ga_loop *loop = &r->stream.ga->loop;
+
+	ga_timer_stop(loop, &r->retry);
+	ga_loop_close(loop, &r->watch);
+	free(r);
+}
+
+static void relay_fail(struct relay *r, enum mux_reset_code code)
+{
+	ga_stream_reset(&r->stream, code);
+	if (r->watch.fd >= 0)
+		sock_reset_on_close(r->watch.fd);
+	relay_free(r);
+}
+
+/* Socket to stream. False when the relay was reset and is gone. */
+static bool pump_from_socket(struct relay *r)
+{
+	while (r->can_read && !r->read_done) {
+		size_t n = MUX_WINDOW;
+		uint8_t *p = mux_tx_reserve(r->stream.mux, &n);
+		ssize_t k;
+
+		if (!p || !n)
+			return true; /* writable() tells when there is room */
+		k = read(r->watch.fd, p, n);
+		if (k > 0) {
+			ga_before_data(r->stream.ga);
+			mux_tx_commit(r->stream.mux, (size_t)k);
+			continue;
+		}
+		mux_tx_commit(r->stream.mux, 0);
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k < 0 && errno == EAGAIN) {
+			r->can_read = false;
+			return true;
+		}
+		if (k < 0 || r->reset_seen) {
+			relay_fail(r, MUX_RESET_ABORT);
+			return false;
+		}
+		ga_before_data(r->stream.ga);
+		mux_finish(r->stream.mux);
+		r->read_done = true;
+	}
+	return true;
+}
+
+/* Stream to socket. */
+static void pump_to_socket(struct relay *r)
+{
+	const uint8_t *p;
+	size_t n;
+
+	while ((p = mux_peek(r->stream.mux, &n)) && n) {
+		ssize_t k;
+
+		if (r->write_done) {
+			mux_consume(r->stream.mux, n); /* the socket's peer reads no more, but may still answer */
+			continue;
+		}
+		if (!r->can_write)
+			return;
+		k = send(r->watch.fd, p, n, MSG_NOSIGNAL);
+		if (k > 0) {
+			mux_consume(r->stream.mux, (size_t)k);
+		} else if (k < 0 && errno == EAGAIN) {
+			r->can_write = false;
+		} else if (k < 0 && errno != EINTR) {
+			r->reset_seen = errno == ECONNRESET;
+			r->write_done = true;
+		}
+	}
+	if (mux_at_end(r->stream.mux) && !r->write_done) {
+		shutdown(r->watch.fd, SHUT_WR);
+		r->write_done = true;
+	}
+}
+
+static void pump(struct relay *r)
+{
+	if (r->connecting)
+		return;
+	pump_to_socket(r);
+	if (!pump_from_socket(r))
+		return;
+	if (r->read_done && r->write_done && mux_at_end(r->stream.mux)) {
+		ga_stream_release(&r->stream);
+		relay_free(r);
+	}
+}
+
+static void on_socket(struct ga_watch *w, uint32_t events)
+{
+	struct relay *r = ga_of(w, struct relay, watch);
+
+	if (r->connecting) {
+		if (!(events & (EPOLLOUT | EPOLLERR | EPOLLHUP)))
+			return;
+		if (sock_error(w->fd) != 0) {
+			relay_fail(r, MUX_RESET_REFUSED);
+			return;
+		}
+		r->connecting = false;
+	}
+	r->can_read |= (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
+	r->can_write |= (events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0;
+	pump(r);
+}
+
+static void stream_moved(struct ga_stream *s)
+{
+	pump(ga_of(s, struct relay, stream));
+}
+
+static void stream_gone(struct ga_stream *s)
+{
+	struct relay *r = ga_of(s, struct relay, stream);
+
+	if (r->watch.fd >= 0)
+		sock_reset_on_close(r->watch.fd);
+	relay_free(r);
+}
+
+static const struct ga_stream_ops ops = { .readable = stream_moved, .writable = stream_moved, .gone = stream_gone };
+
+static int make_address(struct relay *r, const struct ap_open *o)
+{
+	struct err e;
+
+	if (o->kind == AP_OPEN_UNIX) {
+		r->addr_len = sizeof(struct sockaddr_un);
+		return sock_unix_addr(o->path, (struct sockaddr_un *)&r->addr, &e);
+	}
+	if (o->family == 4) {
+		struct sockaddr_in *in = (struct sockaddr_in *)&r->addr;
+
+		in->sin_family = AF_INET;
+		in->sin_port = htons(o->port);
+		memcpy(&in->sin_addr, o->addr, 4);
+		r->addr_len = sizeof(*in);
+	} else {
+		struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&r->addr;
+
+		in6->sin6_family = AF_INET6;
+		in6->sin6_port = htons(o->port);
+		memcpy(&in6->sin6_addr, o->addr, 16);
+		r->addr_len = sizeof(*in6);
+	}
+	return 0;
+}
+
+static void start(struct relay *r)
+{
+	struct ga *ga = r->stream.ga;
+	struct err e;
+	int one = 1;
+
+	r->watch.fd = sock_start_connect((struct sockaddr *)&r->addr, r->addr_len, &r->connecting, &e);
+	if (r->watch.fd < 0 && e.errnum == EAGAIN && r->retries++ < RETRIES_MAX) {
+		r->connecting = true;
+		ga_timer_set(&ga->loop, &r->retry, RETRY_MS);
+		return;
+	}
+	if (r->watch.fd < 0) {
+		relay_fail(r, e.errnum == EMFILE || e.errnum == ENFILE ? MUX_RESET_LIMIT : MUX_RESET_REFUSED);
+		return;
+	}
+	if (r->addr.ss_family != AF_UNIX)
+		setsockopt(r->watch.fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	if (ga_loop_add(&ga->loop, &r->watch, RELAY_EVENTS) < 0)
+		relay_fail(r, MUX_RESET_LIMIT);
+}
+
+static void on_retry(struct ga_timer *t)
+{
+	start(ga_of(t, struct relay, retry));
+}
+
+void ga_relay_open(struct ga *ga, struct mux_stream *m, const struct ap_open *o)
+{
+	struct relay *r = calloc(1, sizeof(*r));
+
+	if (!r) {
+		mux_reset(m, MUX_RESET_LIMIT);
+		return;
+	}
+	if (make_address(r, o) < 0) {
+		free(r);
+		mux_reset(m, MUX_RESET_REFUSED);
+		return;
+	}
+	r->watch = (struct ga_watch){ -1, on_socket };
+	r->retry.fn = on_retry;
+	ga_stream_attach(&r->stream, ga, m, &ops);
+	start(r);
+}

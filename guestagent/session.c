@@ -1,0 +1,368 @@
+#include "guestagent/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "guestagent/exec.h"
+#include "guestagent/provision.h"
+#include "guestagent/relay.h"
+#include "lib/agentproto.h"
+#include "lib/cleanup.h"
+#include "lib/io.h"
+#include "lib/log.h"
+
+#define NS 1000000000ULL
+#define CLOCK_SLACK (NS / 10)
+#define YEAR_2200 (7258118400ULL * NS)
+
+void ga_stream_attach(struct ga_stream *s, struct ga *ga, struct mux_stream *m, const struct ga_stream_ops *ops)
+{
+	s->ops = ops;
+	s->ga = ga;
+	s->mux = m;
+	mux_stream_set(m, s);
+}
+
+/* Unread bytes would hold the peer back for ever. */
+static void drop_input(struct mux_stream *m)
+{
+	size_t n;
+
+	while (mux_peek(m, &n) && n)
+		mux_consume(m, n);
+}
+
+void ga_stream_release(struct ga_stream *s)
+{
+	struct mux_stream *m = s->mux;
+
+	s->mux = NULL;
+	mux_stream_set(m, NULL);
+	drop_input(m);
+	mux_finish(m);
+}
+
+void ga_stream_reset(struct ga_stream *s, enum mux_reset_code code)
+{
+	struct mux_stream *m = s->mux;
+
+	s->mux = NULL;
+	mux_reset(m, code);
+}
+
+/* --- ports --- */
+
+static void scan_ports(struct ga *ga)
+{
+	static struct ap_ports msg; /* large, and only one at a time */
+	static uint8_t body[MUX_MESSAGE_MAX];
+	struct err e;
+	int left;
+
+	if (ga->ports_lost) {
+		ga->ports_lost = false;
+		ports_forget(ga->ports);
+	}
+	do {
+		ssize_t n;
+
+		left = ports_scan(ga->ports, &msg, &e);
+		if (left < 0) {
+			log_error("ports: %s", e.msg);
+			return;
+		}
+		/* Before the first hello nobody wants to know; a snapshot follows that. */
+		if ((!msg.count && !msg.snapshot) || !mux_peer_epoch(ga->mux))
+			continue;
+		n = ap_ports_pack(&msg, body, sizeof(body));
+		if (n < 0 || mux_send(ga->mux, AP_MSG_PORTS, body, (size_t)n) < 0)
+			ga->ports_lost = true;
+	} while (left > 0);
+}
+
+void ga_before_data(struct ga *ga)
+{
+	if (ga->ports && ports_pending(ga->ports))
+		scan_ports(ga);
+}
+
+static void on_ports(struct ga_watch *w, uint32_t events)
+{
+	(void)events;
+	scan_ports(ga_of(w, struct ga, ports_watch));
+}
+
+static void on_ports_timer(struct ga_timer *t)
+{
+	struct ga *ga = ga_of(t, struct ga, ports_timer);
+
+	scan_ports(ga);
+	ga_timer_set(&ga->loop, t, (uint64_t)ports_interval(ga->ports));
+}
+
+static void watch_ports(struct ga *ga)
+{
+	ga->ports_watch = (struct ga_watch){ ports_fd(ga->ports), on_ports };
+	if (ga->ports_watch.fd >= 0 && ga_loop_add(&ga->loop, &ga->ports_watch, EPOLLIN) < 0)
+		log_error("ports: their descriptor cannot be watched");
+	if (ports_interval(ga->ports) >= 0) {
+		ga->ports_timer.fn = on_ports_timer;
+		ga_timer_set(&ga->loop, &ga->ports_timer, (uint64_t)ports_interval(ga->ports));
+	}
+}
+
+/* --- what the guest tells --- */
+
+/* setup draws an id at every boot; where it does not run, the kernel's own does. */
+static uint64_t boot_id(const char *run_dir)
+{
+	static const char kernel[] = "/proc/sys/kernel/random/boot_id";
+	char path[300], hex[17] = "";
+	size_t digits = 0;
+
+	snprintf(path, sizeof(path), "%s/boot-id", run_dir);
+	for (int i = 0; i < 2 && !digits; i++) {
+		auto_buf text = BUF_INIT(100);
+		struct err e;
+
+		if (io_read_file(i ? kernel : path, &text, &e) < 0)
+			continue;
+		for (size_t k = 0; k < text.len && digits < 16; k++)
+			if (strchr("0123456789abcdef", text.data[k]))
+				hex[digits++] = text.data[k];
+	}
+	return strtoull(hex, NULL, 16);
+}
+
+static void send_info(struct ga *ga)
+{
+	struct ap_info info = { .pid = (uint32_t)getpid(), .boot_id = boot_id(ga->run_dir), .version = VERSION };
+	uint8_t body[512];
+	struct utsname u;
+	ssize_t n;
+
+	if (uname(&u) == 0) {
+		snprintf(info.hostname, sizeof(info.hostname), "%s", u.nodename);
+		snprintf(info.kernel, sizeof(info.kernel), "%s", u.release);
+	}
+	snprintf(info.port_events, sizeof(info.port_events), "%s", ga->ports ? ports_kind(ga->ports) : "");
+	n = ap_info_pack(&info, body, sizeof(body));
+	if (n < 0 || mux_send(ga->mux, AP_MSG_INFO, body, (size_t)n) < 0)
+		log_error("the guest's description could not be sent");
+}
+
+static void send_boot(struct ga *ga, enum ap_boot_phase phase)
+{
+	struct ap_boot boot = { .phase = (uint8_t)phase };
+	auto_buf warnings = BUF_INIT(64 * 1024);
+	char path[300];
+	uint8_t body[512];
+	struct err e;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%s/setup.warnings", ga->run_dir);
+	if (io_read_file(path, &warnings, &e) == 0 && warnings.len) {
+		snprintf(boot.detail, sizeof(boot.detail), "%s", warnings.data);
+		boot.detail[strcspn(boot.detail, "\n")] = '\0';
+	}
+	n = ap_boot_pack(&boot, body, sizeof(body));
+	if (n < 0 || mux_send(ga->mux, AP_MSG_BOOT, body, (size_t)n) < 0)
+		log_error("the boot phase could not be sent");
+}
+
+void ga_send_boot(struct ga *ga)
+{
+	if (mux_peer_epoch(ga->mux))
+		send_boot(ga, ga_provision_done(ga->provision) ? AP_BOOT_DONE : AP_BOOT_PROVISIONING);
+}
+
+/* --- the channel's calls --- */
+
+static void on_up(void *ctx, bool resumed)
+{
+	struct ga *ga = ctx;
+
+	if (resumed) {
+		if (ga->ports && ga->ports_lost)
+			scan_ports(ga);
+		return;
+	}
+	send_info(ga);
+	if (ga->ports) {
+		ports_forget(ga->ports);
+		scan_ports(ga);
+	}
+	ga_provision_send(ga->provision);
+	ga_send_boot(ga);
+}
+
+static void on_down(void *ctx)
+{
+	(void)ctx; /* streams and queued messages wait for the next carrier */
+}
+
+uint64_t ga_clock_target(const uint8_t *body, size_t len, uint64_t now, bool *bad)
+{
+	uint64_t t = 0;
+
+	*bad = false;
+	for (size_t i = 0; i < 8 && len == 8; i++)
+		t |= (uint64_t)body[i] << (8 * i);
+	if (t == 0 || t > YEAR_2200) {
+		*bad = true;
+		return 0;
+	}
+	return (t > now ? t - now : now - t) > CLOCK_SLACK ? t : 0;
+}
+
+static int on_time(struct ga *ga, const uint8_t *body, size_t len)
+{
+	struct timespec ts;
+	uint64_t target;
+	bool bad;
+
+	if (len != 8)
+		return -1;
+	clock_gettime(CLOCK_REALTIME, &ts);
+	target = ga_clock_target(body, len, (uint64_t)ts.tv_sec * NS + (uint64_t)ts.tv_nsec, &bad);
+	if (bad && !ga->clock_complained) {
+		ga->clock_complained = true;
+		log_warn("the host's time makes no sense and is ignored");
+	}
+	if (!target || !ga->set_clock)
+		return 0;
+	ts.tv_sec = (time_t)(target / NS);
+	ts.tv_nsec = (long)(target % NS);
+	if (clock_settime(CLOCK_REALTIME, &ts) < 0)
+		log_error("the clock cannot be set");
+	return 0;
+}
+
+static int on_message(void *ctx, unsigned type, const uint8_t *body, size_t len)
+{
+	static const struct {
+		unsigned type;
+		int (*fn)(struct ga *ga, const uint8_t *body, size_t len);
+	} handlers[] = {
+		{ AP_MSG_TIME, on_time },
+	};
+
+	for (size_t i = 0; i < sizeof(handlers) / sizeof(handlers[0]); i++)
+		if (handlers[i].type == type)
+			return handlers[i].fn(ctx, body, len);
+	return 0; /* of a newer host */
+}
+
+static void on_open(void *ctx, struct mux_stream *m, const uint8_t *request, size_t len)
+{
+	static void (*const openers[])(struct ga *ga, struct mux_stream *m, const struct ap_open *o) = {
+		[AP_OPEN_TCP] = ga_relay_open,
+		[AP_OPEN_UNIX] = ga_relay_open,
+		[AP_OPEN_EXEC] = ga_exec_open,
+	};
+	struct ap_open o;
+
+	mux_stream_set(m, NULL);
+	if (ap_open_unpack(&o, request, len) < 0 || (size_t)o.kind >= sizeof(openers) / sizeof(openers[0]) ||
+	    !openers[o.kind])
+		mux_reset(m, MUX_RESET_PROTOCOL);
+	else
+		openers[o.kind](ctx, m, &o);
+}
+
+static void on_readable(void *ctx, struct mux_stream *m)
+{
+	struct ga_stream *s = mux_stream_get(m);
+
+	(void)ctx;
+	if (s)
+		s->ops->readable(s);
+	else
+		drop_input(m);
+}
+
+static void on_writable(void *ctx, struct mux_stream *m)
+{
+	struct ga_stream *s = mux_stream_get(m);
+
+	(void)ctx;
+	if (s)
+		s->ops->writable(s);
+}
+
+static void on_reset(void *ctx, struct mux_stream *m, enum mux_reset_code code)
+{
+	struct ga_stream *s = mux_stream_get(m);
+
+	(void)ctx;
+	(void)code;
+	if (s) {
+		s->mux = NULL;
+		s->ops->gone(s);
+	}
+}
+
+static void on_closed(void *ctx, struct mux_stream *m)
+{
+	/* Both ends are done, so ours was released before, or its owner is about to notice the end. */
+	on_reset(ctx, m, MUX_RESET_ABORT);
+}
+
+static const struct mux_ops ops = {
+	.up = on_up,
+	.down = on_down,
+	.message = on_message,
+	.open = on_open,
+	.readable = on_readable,
+	.writable = on_writable,
+	.reset = on_reset,
+	.closed = on_closed,
+};
+
+static void before_sleep(void *ctx)
+{
+	ga_carrier_flush(&((struct ga *)ctx)->carrier);
+}
+
+int ga_session_start(struct ga *ga, const char *carrier, struct err *e)
+{
+	uint64_t epoch = 0;
+
+	while (!epoch)
+		if (getrandom(&epoch, sizeof(epoch), 0) < 0)
+			return err_errno(e, "getrandom");
+	ga->mux = mux_new(MUX_GUEST, epoch, &ops, ga);
+	if (!ga->mux)
+		return err_set(e, ERR_SYS, "out of memory");
+	if (ga_carrier_open(&ga->carrier, &ga->loop, ga->mux, carrier, e) < 0)
+		return -1;
+	ga->set_clock = ga->carrier.port;
+	ga->loop.before_sleep = before_sleep;
+	ga->loop.ctx = ga;
+	ga->ports_watch.fd = -1;
+	if (ga->ports)
+		watch_ports(ga);
+	return 0;
+}
+
+static void let_go(void *ctx, struct mux_stream *m)
+{
+	on_reset(ctx, m, MUX_RESET_ABORT);
+	mux_reset(m, MUX_RESET_ABORT);
+}
+
+void ga_session_stop(struct ga *ga)
+{
+	if (ga->carrier.port && mux_peer_epoch(ga->mux))
+		send_boot(ga, AP_BOOT_STOPPING);
+	mux_each(ga->mux, let_go, ga);
+	ga_carrier_flush(&ga->carrier);
+	ga_loop_del(&ga->loop, &ga->ports_watch);
+	ga_carrier_close(&ga->carrier);
+	mux_free(ga->mux);
+	ga->mux = NULL;
+}

@@ -1,0 +1,69 @@
+/* session.h - the guest's side of the channel: says what the guest is, opens what the host asks for.
+ *
+ * struct ga is the daemon: one of it, passed down, no globals.
+ */
+#ifndef LIMA_GUESTAGENT_SESSION_H
+#define LIMA_GUESTAGENT_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/resource.h>
+
+#include "guestagent/carrier.h"
+#include "guestagent/loop.h"
+#include "guestagent/ports.h"
+#include "lib/mux.h"
+#include "lib/settings.h"
+
+struct ga_provision;
+
+struct ga {
+	struct ga_loop loop;
+	struct ga_carrier carrier;
+	struct mux *mux;
+	struct ports *ports; /* NULL: none are told */
+	struct ga_watch ports_watch;
+	struct ga_timer ports_timer; /* only where the kernel does not tell */
+	struct ga_provision *provision;
+	const struct settings *settings;
+	const char *run_dir;
+	struct rlimit files;   /* RLIMIT_NOFILE as we got it; what commands get back */
+	bool set_clock;        /* the clock is ours to set: we are in a guest */
+	bool clock_complained;
+	bool ports_lost;       /* a change could not be queued: the host needs a snapshot */
+	size_t jobs;           /* commands running */
+};
+
+/* What a stream is connected to: the first member of its context. A stream without a context (NULL) is one whose
+ * work is done; what still comes for it is dropped. */
+struct ga_stream {
+	const struct ga_stream_ops *ops;
+	struct ga *ga;
+	struct mux_stream *mux; /* NULL once the channel has let go of it */
+};
+
+struct ga_stream_ops {
+	void (*readable)(struct ga_stream *s);
+	void (*writable)(struct ga_stream *s);
+	void (*gone)(struct ga_stream *s); /* reset by the peer; s->mux is NULL already */
+};
+
+void ga_stream_attach(struct ga_stream *s, struct ga *ga, struct mux_stream *m, const struct ga_stream_ops *ops);
+void ga_stream_release(struct ga_stream *s); /* finished in our direction: the channel keeps the rest */
+void ga_stream_reset(struct ga_stream *s, enum mux_reset_code code);
+
+/* Call before handing bytes that somebody outside may act on to the channel: port changes that happened before
+ * go out first. A look at memory when there is none. */
+void ga_before_data(struct ga *ga);
+
+/* Starts the channel with a fresh epoch. The members above that come from outside are set already. */
+int ga_session_start(struct ga *ga, const char *carrier, struct err *e);
+void ga_session_stop(struct ga *ga); /* tells the host and lets everything go */
+
+void ga_send_boot(struct ga *ga); /* the present phase */
+
+/* Nanoseconds since 1970 that the clock should be set to, 0 when it is right (within 100 ms) or the host's time
+ * makes no sense (*bad). */
+uint64_t ga_clock_target(const uint8_t *body, size_t len, uint64_t now, bool *bad);
+
+#endif

@@ -1,0 +1,31 @@
+/* user.h - whom commands run as, and the environment they start with. */
+#ifndef LIMA_GUESTAGENT_USER_H
+#define LIMA_GUESTAGENT_USER_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "lib/err.h"
+#include "lib/settings.h"
+
+struct ga_user {
+	char name[64];
+	uid_t uid;
+	gid_t gid;
+	char home[256];
+	char shell[256];
+};
+
+/* The instance's user of the settings, or root. What the settings leave out comes from /etc/passwd. */
+int ga_user_find(struct ga_user *u, const struct settings *s, bool root, struct err *e);
+
+/* All of these are for a forked child, before it executes. */
+
+int ga_user_become(const struct ga_user *u); /* groups, gid, uid; -1 with errno set. Nothing when we are not root */
+
+/* Replaces the environment by that of a login: HOME USER LOGNAME SHELL PATH, then env.* of the settings. */
+void ga_user_environment(const struct ga_user *u, const struct settings *s, const char *run_dir);
+
+void ga_child_signals(void); /* undoes what the daemon did to signals */
+
+#endif
