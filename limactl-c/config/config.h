@@ -103,12 +103,17 @@ struct cfg_host {
  * them is an error, *out is empty then. Defaults are not filled in. */
 int cfg_parse(const char *name, const char *text, size_t len, struct cfg *out, struct buf *findings, struct err *e);
 
-void cfg_fill(struct cfg *c, const struct cfg_host *h); /* defaults; makes Lima's choices where the file made none */
+void cfg_fill(struct cfg *c, const struct cfg_host *h); /* defaults: Lima's choices where the file made none */
 
 /* Rules across fields, on a filled configuration. Findings and e as above. */
 int cfg_validate(const struct cfg *c, const char *name, struct buf *findings, struct err *e);
 
-void cfg_free(struct cfg *c);
+/* The three in one, so that one run shows every finding of the file. */
+int cfg_load(const char *name, const char *text, size_t len, const struct cfg_host *h, struct cfg *out,
+	     struct buf *findings, struct err *e);
+
+void cfg_free(struct cfg *c); /* *c is empty afterwards */
+#define auto_cfg CLEANUP(cfg_free) struct cfg
 
 /* A filled configuration as one line of JSON, which is YAML too. malloc'd. */
 char *cfg_dump(const struct cfg *c);

@@ -72,43 +72,44 @@ bool schema_next_word(const char **p, char *word, size_t size)
 	return true;
 }
 
-/* "must be one of [a b c]; got "x"; did you mean `b`?" */
-static int not_allowed(const struct key *k, const char *text, struct err *e)
+static bool has_word(const char *p, const char *text)
 {
-	char word[WORDS_MAX][WORD_SIZE], list[300] = "";
-	const char *words[WORDS_MAX], *p = k->allowed, *near;
-	size_t count = 0, used = 0;
-
-	while (count < WORDS_MAX && schema_next_word(&p, word[count], WORD_SIZE)) {
-		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", count ? " " : "", word[count]);
-		words[count] = word[count];
-		count++;
-	}
-	near = text_nearest(text, words, count);
-	return err_set(e, ERR_INVALID, "must be one of [%s]; got \"%.60s\"%s%s%s", list, text,
-		       near ? "; did you mean `" : "", near ? near : "", near ? "`?" : "");
-}
-
-static bool is_allowed(const struct key *k, const char *text)
-{
-	const char *p = k->allowed;
 	char word[WORD_SIZE];
 
-	if (!p)
-		return true;
-	while (schema_next_word(&p, word, sizeof(word))) {
+	while (p && schema_next_word(&p, word, sizeof(word))) {
 		if (!strcmp(word, text))
 			return true;
 	}
 	return false;
 }
 
+int schema_check_word(const struct key *k, const char *text, struct err *e)
+{
+	char word[WORDS_MAX][WORD_SIZE], list[300] = "";
+	const char *words[WORDS_MAX], *p = k->allowed, *near;
+	size_t count = 0, used = 0;
+
+	if (!k->allowed || has_word(k->allowed, text))
+		return 0;
+	while (count < WORDS_MAX && schema_next_word(&p, word[count], WORD_SIZE)) {
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", count ? " " : "", word[count]);
+		words[count] = word[count];
+		count++;
+	}
+	if (has_word(k->later, text))
+		return err_set(e, ERR_INVALID, "must be one of [%s]; Lima's \"%s\" is not supported by this version yet",
+			       list, text);
+	near = text_nearest(text, words, count);
+	return err_set(e, ERR_INVALID, "must be one of [%s]; got \"%.60s\"%s%s%s", list, text,
+		       near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+}
+
 static int set_string(const struct key *k, void *field, const char *text, struct err *e)
 {
 	char **s = field;
 
-	if (!is_allowed(k, text))
-		return not_allowed(k, text, e);
+	if (schema_check_word(k, text, e) < 0)
+		return -1;
 	free(*s);
 	*s = xstrdup(text);
 	return 0;
@@ -137,8 +138,16 @@ static int set_number(const struct key *k, void *field, const char *text, struct
 
 static int set_size(const struct key *k, void *field, const char *text, struct err *e)
 {
-	(void)k;
-	return size_parse(text, field, e);
+	const char *dash = k->allowed ? strchr(k->allowed, '-') : NULL;
+	auto_free char *least = dash ? xstrndup(k->allowed, (size_t)(dash - k->allowed)) : NULL;
+	uint64_t low, high, v;
+
+	if (size_parse(text, &v, e) < 0)
+		return -1;
+	if (dash && (size_parse(least, &low, e) < 0 || size_parse(dash + 1, &high, e) < 0 || v < low || v > high))
+		return err_set(e, ERR_INVALID, "must be a size from %s to %s; got %.40s", least, dash + 1, text);
+	*(uint64_t *)field = v;
+	return 0;
 }
 
 static int set_seconds(const struct key *k, void *field, const char *text, struct err *e)

@@ -31,7 +31,8 @@ struct key {
 	size_t size;         /* of an element of KEY_LIST */
 	const char *def;     /* default as YAML text, filled in when not set; NULL: none or computed (see note) */
 	const char *note;    /* default in words, when it is computed */
-	const char *allowed; /* "a|b": words; "1-512": numbers; NULL: any */
+	const char *allowed; /* "a|b": words; "1-512": numbers, sizes; NULL: any */
+	const char *later;   /* words Lima allows besides, which we do not have yet */
 	const char *help;    /* one line */
 };
 
@@ -45,6 +46,9 @@ size_t schema_children(const char *group, char **names, size_t max);
 
 /* The allowed words of "a|b|c". *p starts at the text; false at the end; word gets at most size - 1 bytes. */
 bool schema_next_word(const char **p, char *word, size_t size);
+
+/* "must be one of [a b c]; got "x"; did you mean b?" when text is not among the row's allowed words. */
+int schema_check_word(const struct key *k, const char *text, struct err *e);
 
 /* Parses text into the field at *field by the row's type (scalars only) and checks allowed. */
 int schema_set(const struct key *k, void *field, const char *text, struct err *e);

@@ -10,7 +10,7 @@
 
 #define LATER(key, same) { .path = key, .type = KEY_LATER, .def = same }
 
-#define ARCHES "x86_64|aarch64|default"
+#define ARCHES .allowed = "x86_64|aarch64|default", .later = "armv7l|ppc64le|riscv64|s390x"
 #define OF_IMAGE "the image's"
 
 _Static_assert(offsetof(struct cfg, tuning.fstrim_stop) == offsetof(struct cfg, tuning.fstrim_boot) + 1,
@@ -18,35 +18,39 @@ _Static_assert(offsetof(struct cfg, tuning.fstrim_stop) == offsetof(struct cfg, 
 
 const struct key schema[] = {
 	{ "minimumLimaVersion", KEY_STRING, CFG(minimum_lima_version), .help = "least version of Lima's format" },
-	{ "vmType", KEY_STRING, CFG(vm_type), .note = "qemu; vz on macOS", .allowed = "qemu|vz|fake|default",
+	{ "vmType", KEY_STRING, CFG(vm_type), .note = "qemu; vz on macOS", .allowed = "qemu|vz|fake|default", .later = "wsl2|krunkit",
 	  .help = "driver; fake runs the guest agent on the host, for tests" },
 	{ "vmOpts.qemu.cpuType", KEY_PAIRS, CFG(cpu_model), COUNT(cpu_models), .note = "chosen for the accelerator",
 	  .help = "QEMU's CPU model for each architecture, as {x86_64: max}" },
-	{ "os", KEY_STRING, CFG(os), .def = "Linux", .allowed = "Linux|default", .help = "operating system of the guest" },
-	{ "arch", KEY_STRING, CFG(arch), .note = "the host's", .allowed = ARCHES, .help = "architecture of the guest" },
+	{ "os", KEY_STRING, CFG(os), .def = "Linux", .allowed = "Linux|default",
+	  .later = "Darwin|FreeBSD|Windows", .help = "operating system of the guest" },
+	{ "arch", KEY_STRING, CFG(arch), .note = "the host's", ARCHES, .help = "architecture of the guest" },
 
 	{ "images", KEY_LIST, CFG(image), COUNT(images), .size = sizeof(struct cfg_image),
 	  .help = "disk images; the first for the architecture is taken" },
 	{ "images[].location", KEY_STRING, IMG(location), .help = "path, URL or cache:NAME" },
-	{ "images[].arch", KEY_STRING, IMG(arch), .note = "`arch`", .allowed = ARCHES, .help = "its architecture" },
+	{ "images[].arch", KEY_STRING, IMG(arch), .note = "`arch`", ARCHES, .help = "its architecture" },
 	{ "images[].digest", KEY_STRING, IMG(digest), .help = "sha256:HEX or sha512:HEX of the file" },
 	{ "images[].kernel.location", KEY_STRING, IMG(kernel.location), .help = "kernel for direct boot" },
-	{ "images[].kernel.arch", KEY_STRING, IMG(kernel.arch), .note = OF_IMAGE, .allowed = ARCHES, .help = "its architecture" },
+	{ "images[].kernel.arch", KEY_STRING, IMG(kernel.arch), .note = OF_IMAGE, ARCHES, .help = "its architecture" },
 	{ "images[].kernel.digest", KEY_STRING, IMG(kernel.digest), .help = "digest of the kernel" },
 	{ "images[].kernel.cmdline", KEY_STRING, IMG(kernel.cmdline), .help = "kernel command line, before `guest.kernelArgs`" },
 	{ "images[].initrd.location", KEY_STRING, IMG(initrd.location), .help = "initramfs for direct boot" },
-	{ "images[].initrd.arch", KEY_STRING, IMG(initrd.arch), .note = OF_IMAGE, .allowed = ARCHES, .help = "its architecture" },
+	{ "images[].initrd.arch", KEY_STRING, IMG(initrd.arch), .note = OF_IMAGE, ARCHES, .help = "its architecture" },
 	{ "images[].initrd.digest", KEY_STRING, IMG(initrd.digest), .help = "digest of the initramfs" },
 	LATER("images[].variant", NULL),
 	LATER("images[].archVariant", NULL),
 
 	{ "cpus", KEY_COUNT, CFG(cpus), .note = "4, or as many as the host has", .allowed = "1-512", .help = "virtual CPUs" },
-	{ "memory", KEY_SIZE, CFG(memory), .note = "4GiB, or half of the host's", .help = "guest memory, at least 128MiB" },
-	{ "disk", KEY_SIZE, CFG(disk), .def = "100GiB", .help = "size of the guest's disk; grows as it is used" },
+	{ "memory", KEY_SIZE, CFG(memory), .note = "4GiB, or half of the host's", .allowed = "128MiB-16TiB",
+	  .help = "guest memory" },
+	{ "disk", KEY_SIZE, CFG(disk), .def = "100GiB", .allowed = "16MiB-16TiB",
+	  .help = "size of the guest's disk; grows as it is used" },
 
 	{ "provision", KEY_LIST, CFG(provision), COUNT(provisions), .size = sizeof(struct cfg_provision),
 	  .help = "scripts run in the guest as root, in this order, at every boot" },
 	{ "provision[].mode", KEY_STRING, PROV(mode), .def = "system", .allowed = "boot|system",
+	  .later = "user|dependency|data|yq|ansible",
 	  .help = "boot: before the services; system: once the guest is up" },
 	{ "provision[].script", KEY_STRING, PROV(script), .help = "text of the script, carried byte for byte" },
 	LATER("provision[].file", NULL),
@@ -110,7 +114,7 @@ const struct key schema[] = {
 	{ "tuning.initOnFree", KEY_BOOL, CFG(tuning.init_on_free), .def = "false",
 	  .help = "freed guest memory is zeroed, so that the host can compress it" },
 	{ "tuning.tmpfsVarLog", KEY_BOOL, CFG(tuning.tmpfs_var_log), .def = "false", .help = "/var/log in memory" },
-	{ "tuning.syslogRing", KEY_SIZE, CFG(tuning.syslog_ring), .def = "0",
+	{ "tuning.syslogRing", KEY_SIZE, CFG(tuning.syslog_ring), .def = "0", .allowed = "0-16MiB",
 	  .help = "the system log is a ring of this size in memory; 0: left alone" },
 	{ "tuning.commit", KEY_COUNT, CFG(tuning.commit), .def = "0", .allowed = "0-3600",
 	  .help = "seconds between journal commits of the root file system; 0: left alone" },
