@@ -11,7 +11,10 @@ vm_prepare() {
 	export LIMA_HOME VM_STASH
 	mkdir "$VM_STASH"
 	gcc -O1 -static -o "$VM_STASH/helper" tests/helpers/guest.c || return 1
-	limactl-c start --tty=false --name=vm tests/vm/vm.yaml || return 1
+	# The shipped template, and one more socket for the stand-in of order.bats.
+	sed 's|^portForwards:|&\n- {guestSocket: /run/standin.sock, hostSocket: standin.sock}|' \
+		templates/minimal-docker-offline.yaml >"$VM_STASH/vm.yaml"
+	limactl-c start --tty=false --name=vm "$VM_STASH/vm.yaml" || return 1
 	limactl-c shell vm sh -c 'cat >/usr/local/bin/helper && chmod 755 /usr/local/bin/helper' <"$VM_STASH/helper" || return 1
 	vm_busybox_image || return 1
 	# The disk belongs to the state only when nothing is in flight.

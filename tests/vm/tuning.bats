@@ -34,7 +34,7 @@ teardown_file() { vm_stop; }
 	config=$(sed -n 's/.*--config-file[= ]\([^ ]*\).*/\1/p' <<<"$output")
 	run -0 guest cat "$config"
 	equals "$(jq -r '."log-opts"."max-size"' <<<"$output")" 10m
-	equals "$(jq -r '."log-opts"."max-file"' <<<"$output")" 3
+	equals "$(jq -r '."log-opts"."max-file"' <<<"$output")" 2
 	equals "$(jq -r '.builder.gc.enabled' <<<"$output")" true
 	contains "$(jq -r '.builder.gc.defaultKeepStorage' <<<"$output")" GB
 	equals "$(guest docker info -f '{{.LoggingDriver}}')" json-file
