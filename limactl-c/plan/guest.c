@@ -93,7 +93,7 @@ static void add_files(struct making *m)
 	for (size_t i = 0; i < p->scripts; i++) {
 		auto_free char *guest = xasprintf("lima/provision/%02zu", i);
 
-		add_file(p, guest, xasprintf("%s/provision/%02zu", p->dir, i), 0755);
+		add_file(p, guest, xasprintf("%s/provision/%02zu", p->dir, i), 0700);
 	}
 }
 

@@ -1,0 +1,18 @@
+/* images.h - images and the files made from them, by way of the image program. */
+#ifndef LIMA_CLI_IMAGES_H
+#define LIMA_CLI_IMAGES_H
+
+#include "lib/err.h"
+#include "limactl-c/config/config.h"
+#include "limactl-c/plan/plan.h"
+
+/* The local file of a location, fetched when needed; malloc'd. digest may be NULL. */
+char *images_get(const char *location, const char *digest, struct err *e);
+
+/* The first of the template's images for its architecture that can be had; *disk is its local file. */
+const struct cfg_image *images_choose(const struct cfg *c, char **disk, struct err *e);
+
+/* Makes what the plan needs in the instance folder: settings, scripts, initramfs, and the disk when there is none. */
+int images_prepare(const struct plan *p, struct err *e);
+
+#endif

@@ -1,0 +1,101 @@
+/* main.c - argv to a command's row to an exit code; the only place that prints an error. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/cleanup.h"
+#include "limactl-c/base/mem.h"
+#include "limactl-c/cli/cmd.h"
+#include "limactl-c/cli/say.h"
+
+struct global {
+	bool help, version;
+	enum opt_tristate tty;
+};
+
+static const struct opt global_opts[] = {
+	{ "help", 'h', OPT_FLAG, offsetof(struct global, help), NULL, "" },
+	{ "tty", 0, OPT_TRISTATE, offsetof(struct global, tty), NULL, "" },
+	{ 0 },
+};
+/* Before the command only. */
+static const struct opt top_opts[] = {
+	{ "version", 'v', OPT_FLAG, offsetof(struct global, version), NULL, "" },
+	{ 0 },
+};
+
+static int show_help(char **arg, struct err *e)
+{
+	const struct cmd *c = arg[0] ? cmd_find(arg[0]) : NULL;
+
+	if (arg[0] && !c)
+		return cmd_unknown(arg[0], e);
+	cmd_print_help(c);
+	return 0;
+}
+
+static int check_count(const struct cmd *c, size_t n, struct err *e)
+{
+	if (n < c->least)
+		return err_set(e, ERR_USAGE, "%s: %s is missing, see limactl-c %s --help", c->name, c->args, c->name);
+	if (n > c->most)
+		return err_set(e, ERR_USAGE, "%s: takes at most %zu argument%s, not %zu", c->name, c->most,
+			       c->most == 1 ? "" : "s", n);
+	return 0;
+}
+
+static int run_command(const struct cmd *c, struct global *g, int argc, char **argv, struct err *e)
+{
+	auto_free void *opts = xcalloc(1, c->opts_size);
+	const struct opt_set sets[] = { { global_opts, g }, { c->opt, opts } };
+	struct call call = { .opts = opts };
+	int first = opts_parse(sets, 2, c->in_order, argc, argv, e);
+
+	if (first < 0)
+		return err_wrap(e, "%s", c->name);
+	if (g->help) {
+		cmd_print_help(c);
+		return 0;
+	}
+	call.arg = argv + first;
+	call.args = (size_t)(argc - first);
+	call.tty = g->tty;
+	return check_count(c, call.args, e) < 0 ? -1 : c->run(&call, e);
+}
+
+static int run(int argc, char **argv, struct err *e)
+{
+	struct global g = { 0 };
+	const struct opt_set sets[] = { { global_opts, &g }, { top_opts, &g } };
+	int first = opts_parse(sets, 2, true, argc, argv, e);
+	const struct cmd *c;
+
+	if (first < 0)
+		return -1;
+	argv += first;
+	argc -= first;
+	if (g.version) {
+		puts("limactl-c version " VERSION);
+		return 0;
+	}
+	if (argc == 0 || !strcmp(argv[0], "help"))
+		return show_help(argc ? argv + 1 : argv, e);
+	c = cmd_find(argv[0]);
+	if (!c)
+		return cmd_unknown(argv[0], e);
+	return run_command(c, &g, argc, argv, e);
+}
+
+int main(int argc, char **argv)
+{
+	struct err e = { 0 };
+	int code;
+
+	say_start();
+	code = run(argc, argv, &e);
+	if (code == 0 && fflush(stdout) != 0)
+		code = err_errno(&e, "standard output");
+	if (code && e.kind != ERR_NONE)
+		say(SAY_FATAL, "%s", e.msg);
+	return code < 0 ? 1 : code;
+}
