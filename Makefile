@@ -6,6 +6,7 @@
 #   make test-vm          the real guest                        F=tests/vm/x.bats: one file
 #   make lint             layers, lengths, shellcheck, format
 #   make fuzz             FUZZ_SECONDS per target
+#   V=1 shows the commands
 #   make install PREFIX=  make SAN=address,undefined test-unit
 comma := ,
 OUT ?= out$(if $(SAN),-$(subst $(comma),-,$(SAN)))
@@ -15,6 +16,9 @@ ARCH := $(shell uname -m)
 VERSION := $(shell cat VERSION)
 
 CC = gcc
+# Quiet by default; V=1 shows the commands.
+Q := $(if $(V),,@)
+say = $(if $(V),,@echo "  $(1)  $@")
 GUEST_CC ?= musl-gcc
 CFLAGS ?= -O2 -g
 WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2
@@ -50,29 +54,36 @@ AGENT := $(SHARE)/lima-guestagent.Linux-$(ARCH)
 build: $(BIN) $(LIBEXEC)/hostagent $(LIBEXEC)/image $(AGENT) $(SHARE)/.staged
 
 $(OUT)/core.a: $(call obj,$(CORE_SRC))
-	rm -f $@ && ar rcs $@ $^
+	$(call say,AR)
+	$(Q)rm -f $@ && ar rcs $@ $^
 $(BIN): $(call obj,$(CLI_SRC)) $(OUT)/core.a
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(CLI_LIBS)
+	$(call say,LD)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(CLI_LIBS)
 $(LIBEXEC)/hostagent: $(call obj,$(HA_SRC)) $(OUT)/core.a
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(HA_LIBS)
+	$(call say,LD)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(HA_LIBS)
 $(LIBEXEC)/image: $(call obj,$(IMAGE_SRC)) $(OUT)/core.a
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(IMAGE_LIBS)
+	$(call say,LD)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(IMAGE_LIBS)
 
 $(OUT)/obj/%.o: % Makefile VERSION
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -c -o $@ $<
+	$(call say,CC)
+	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
 # The guest agent: static, libc only.
 GUEST_OBJ := $(addprefix $(OUT)/guest/,$(addsuffix .o,$(GUEST_SRC)))
 $(OUT)/guest/%.o: % Makefile VERSION
 	@mkdir -p $(@D)
-	$(GUEST_CC) $(GUEST_CFLAGS) -c -o $@ $<
+	$(call say,CC)
+	$(Q)$(GUEST_CC) $(GUEST_CFLAGS) -c -o $@ $<
 $(AGENT): $(GUEST_OBJ)
 	@mkdir -p $(@D)
-	$(GUEST_CC) -static -s -Wl,--gc-sections -o $@ $^
+	$(call say,LD)
+	$(Q)$(GUEST_CC) -static -s -Wl,--gc-sections -o $@ $^
 
 $(SHARE)/.staged: $(wildcard templates/* provision/* provision/*/*)
 	@mkdir -p $(SHARE)
@@ -84,16 +95,20 @@ $(SHARE)/.staged: $(wildcard templates/* provision/* provision/*/*)
 UNIT := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 $(OUT)/programs.a: $(call obj,$(call no_main,$(CLI_SRC) $(HA_SRC) $(IMAGE_SRC) $(wildcard guestagent/*.c)))
-	rm -f $@ && ar rcs $@ $^
+	$(call say,AR)
+	$(Q)rm -f $@ && ar rcs $@ $^
 $(OUT)/test_%: $(OUT)/obj/tests/unit/test_%.c.o $(OUT)/programs.a $(OUT)/core.a
-	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(OUT)/core.a $(TEST_LIBS)
+	$(call say,LD)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(OUT)/core.a $(TEST_LIBS)
 $(OUT)/replay_%: $(OUT)/obj/tests/fuzz/%.c.o $(OUT)/obj/tests/fuzz/replay.c.o $(OUT)/programs.a $(OUT)/core.a
-	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(OUT)/core.a $(TEST_LIBS)
+	$(call say,LD)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(OUT)/core.a $(TEST_LIBS)
 FUZZ_SECONDS ?= 60
 FUZZ_CORE := $(filter-out limactl-c/image/%,$(CORE_SRC) $(call no_main,$(CLI_SRC) $(HA_SRC) $(wildcard guestagent/*.c)))
 $(OUT)/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZ_CORE)
 	@mkdir -p $(@D)
-	clang-14 -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -I. -D_GNU_SOURCE -DVERSION='"$(VERSION)"' \
+	$(call say,FUZZ)
+	$(Q)clang-14 -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -I. -D_GNU_SOURCE -DVERSION='"$(VERSION)"' \
 		-Wl,--gc-sections -ffunction-sections -o $@ $^ -lyaml -ljansson -luv
 
 unit: $(OUT)/test_$(T)
