@@ -28,7 +28,8 @@ struct yn_doc {
 /* What is being built while events come in. */
 struct build {
 	struct yn_doc *doc;
-	const char *name;
+	const char *name, *text;
+	size_t len;
 	struct findings *f;
 	struct ynode *stack[YN_DEPTH_MAX];
 	struct ynode *pending_key[YN_DEPTH_MAX]; /* of the map at that depth */
@@ -151,6 +152,7 @@ static int add_anchor(struct build *b, const yaml_char_t *name, struct ynode *n,
 		finding_error(b->f, of_node(b, n), "more than %d anchors", ANCHORS_MAX);
 		return -1;
 	}
+	n->anchored = true;
 	b->anchor = xrealloc_array(b->anchor, b->anchors + 1, sizeof(*b->anchor));
 	b->anchor[b->anchors++] = (struct anchor){ xstrdup((const char *)name), n, open };
 	return 0;
@@ -169,6 +171,10 @@ static int on_alias(struct build *b, const yaml_event_t *ev)
 			finding_error(b->f, at(b, &ev->start_mark), "alias *%.60s contains itself", name);
 			return -1;
 		}
+		if (b->depth + a->node->height > YN_DEPTH_MAX) {
+			finding_error(b->f, at(b, &ev->start_mark), "nested more than %d deep", YN_DEPTH_MAX);
+			return -1;
+		}
 		if (count_nodes(b, a->node->weight, at(b, &ev->start_mark)) < 0)
 			return -1;
 		/* Its weight goes to the collection it is placed in when that one ends. */
@@ -184,6 +190,9 @@ static int on_scalar(struct build *b, const yaml_event_t *ev)
 	struct ynode *n = new_node(b, YN_STRING, &ev->start_mark);
 	bool plain = ev->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
 
+	n->start = ev->start_mark.index;
+	n->end = ev->end_mark.index;
+	n->block = ev->data.scalar.style == YAML_LITERAL_SCALAR_STYLE || ev->data.scalar.style == YAML_FOLDED_SCALAR_STYLE;
 	n->len = ev->data.scalar.length;
 	n->text = xmalloc(n->len + 1);
 	memcpy(n->text, text, n->len);
@@ -197,10 +206,11 @@ static int on_scalar(struct build *b, const yaml_event_t *ev)
 	return place_node(b, n);
 }
 
-static int on_open(struct build *b, enum yn_kind kind, const yaml_char_t *anchor, const yaml_mark_t *m)
+static int on_open(struct build *b, enum yn_kind kind, bool flow, const yaml_char_t *anchor, const yaml_mark_t *m)
 {
 	struct ynode *n = new_node(b, kind, m);
 
+	n->flow = flow;
 	if (b->depth == YN_DEPTH_MAX) {
 		finding_error(b->f, of_node(b, n), "nested more than %d deep", YN_DEPTH_MAX);
 		return -1;
@@ -216,8 +226,13 @@ static void on_close(struct build *b)
 {
 	struct ynode *n = b->stack[--b->depth];
 
-	for (size_t i = 0; i < n->count; i++)
+	for (size_t i = 0; i < n->count; i++) {
 		n->weight += n->item[i]->weight + (n->key ? 1 : 0);
+		if (n->height <= n->item[i]->height)
+			n->height = n->item[i]->height + 1;
+	}
+	if (!n->height)
+		n->height = 1;
 	for (size_t i = 0; i < b->anchors; i++) {
 		if (b->anchor[i].node == n)
 			b->anchor[i].open = false;
@@ -238,9 +253,10 @@ static int on_event(struct build *b, const yaml_event_t *ev)
 	case YAML_SCALAR_EVENT:
 		return on_scalar(b, ev);
 	case YAML_SEQUENCE_START_EVENT:
-		return on_open(b, YN_LIST, ev->data.sequence_start.anchor, &ev->start_mark);
+		return on_open(b, YN_LIST, false, ev->data.sequence_start.anchor, &ev->start_mark);
 	case YAML_MAPPING_START_EVENT:
-		return on_open(b, YN_MAP, ev->data.mapping_start.anchor, &ev->start_mark);
+		return on_open(b, YN_MAP, ev->data.mapping_start.style == YAML_FLOW_MAPPING_STYLE,
+			       ev->data.mapping_start.anchor, &ev->start_mark);
 	case YAML_SEQUENCE_END_EVENT:
 	case YAML_MAPPING_END_EVENT:
 		on_close(b);
@@ -252,9 +268,19 @@ static int on_event(struct build *b, const yaml_event_t *ev)
 
 static void syntax_error(struct build *b, const yaml_parser_t *p)
 {
-	/* The reader's errors (bad UTF-8, control characters) have an offset only. */
-	struct place where = p->error == YAML_READER_ERROR ? at(b, &p->mark) : at(b, &p->problem_mark);
+	struct place where = at(b, &p->problem_mark);
 
+	if (p->error == YAML_READER_ERROR) {
+		/* Bad UTF-8 and control characters are found ahead of the scanner, which knows the offset only. */
+		where.line = where.column = 1;
+		for (size_t i = 0; i < p->problem_offset && i < b->len; i++) {
+			where.column++;
+			if (b->text[i] == '\n') {
+				where.line++;
+				where.column = 1;
+			}
+		}
+	}
 	finding_error(b->f, where, "%s%s%s", p->problem ? p->problem : "not YAML", p->context ? " " : "",
 		      p->context ? p->context : "");
 }
@@ -294,6 +320,8 @@ struct yn_doc *yn_parse(const char *name, const char *text, size_t len, struct f
 	}
 	if (!yaml_parser_initialize(&parser))
 		abort(); /* memory only */
+	b.text = text;
+	b.len = len;
 	b.doc = xcalloc(1, sizeof(*b.doc));
 	yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
 	yaml_parser_set_input_string(&parser, (const unsigned char *)text, len);

@@ -23,6 +23,11 @@ struct ynode {
 	struct ynode **item;   /* lists: values; maps: values, item[i] belongs to key[i] */
 	struct ynode **key;    /* maps: scalars, each text once */
 	size_t count;
+	size_t start, end;    /* scalars: characters from the beginning of the text, a byte-order mark not counted */
+	bool block;           /* scalars: | or > */
+	bool flow;            /* maps: {…} */
+	bool anchored;        /* an alias may use it again */
+	unsigned height;      /* of the tree below, aliases followed; 0: a scalar */
 	size_t weight; /* nodes below and this one, aliases counted each time */
 };
 
