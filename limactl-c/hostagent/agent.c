@@ -1,0 +1,263 @@
+#include "limactl-c/hostagent/agent.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "lib/cleanup.h"
+#include "lib/log.h"
+#include "limactl-c/base/mem.h"
+#include "limactl-c/hostagent/api.h"
+#include "limactl-c/hostagent/life.h"
+#include "limactl-c/hostagent/logs.h"
+#include "limactl-c/store/paths.h"
+
+enum { LOGS_EVERY = 64 }; /* rounds of the loop between two looks at the size of the logs */
+
+/* --- what the guest agent says --- */
+
+static int on_connect(void *ctx, struct err *e)
+{
+	struct ha *ha = ctx;
+
+	return vmctl_carrier(ha->vm, e);
+}
+
+static void on_up(void *ctx, bool resumed)
+{
+	struct ha *ha = ctx;
+
+	log_info("the guest agent answers%s", resumed ? " again" : "");
+	guest_send_time(ha->guest); /* the queue is empty: nothing was sent over this link yet */
+	ha->agent_known = true;
+	ready_agent(ha->ready, resumed);
+}
+
+static void on_down(void *ctx)
+{
+	(void)ctx;
+	log_debug("no link to the guest agent");
+}
+
+static int message_info(struct ha *ha, const uint8_t *body, size_t len)
+{
+	return ap_info_unpack(&ha->agent, body, len);
+}
+
+static int message_ports(struct ha *ha, const uint8_t *body, size_t len)
+{
+	return ha->state == HA_STOPPING ? 0 : publish_message(ha->publish, body, len);
+}
+
+static int message_provision(struct ha *ha, const uint8_t *body, size_t len)
+{
+	return ready_provision(ha->ready, body, len);
+}
+
+static int message_boot(struct ha *ha, const uint8_t *body, size_t len)
+{
+	return ready_boot(ha->ready, body, len);
+}
+
+static const struct {
+	unsigned type;
+	int (*fn)(struct ha *ha, const uint8_t *body, size_t len);
+} messages[] = {
+	{ AP_MSG_INFO, message_info },
+	{ AP_MSG_PORTS, message_ports },
+	{ AP_MSG_PROVISION, message_provision },
+	{ AP_MSG_BOOT, message_boot },
+};
+
+static int on_message(void *ctx, unsigned type, const uint8_t *body, size_t len)
+{
+	for (size_t i = 0; i < sizeof(messages) / sizeof(*messages); i++) {
+		if (messages[i].type == type)
+			return messages[i].fn(ctx, body, len);
+	}
+	return -1;
+}
+
+static const struct guest_ops guest_ops = {
+	.connect = on_connect,
+	.up = on_up,
+	.down = on_down,
+	.message = on_message,
+};
+
+/* --- for the control socket --- */
+
+struct jx *ha_info(const struct ha *ha)
+{
+	struct jx *o = jx_new_object();
+
+	jx_set_int(o, "sshLocalPort", ha->plan->ssh_port);
+	return o;
+}
+
+static struct jx *agent_json(const struct ha *ha)
+{
+	struct jx *o = jx_new_object();
+
+	jx_set_bool(o, "connected", guest_is_up(ha->guest));
+	if (!ha->agent_known)
+		return o;
+	jx_set_int(o, "pid", ha->agent.pid);
+	jx_set_string(o, "version", ha->agent.version);
+	jx_set_string(o, "hostname", ha->agent.hostname);
+	jx_set_string(o, "kernel", ha->agent.kernel);
+	jx_set_string(o, "portEvents", ha->agent.port_events);
+	return o;
+}
+
+struct jx *ha_status(const struct ha *ha)
+{
+	struct jx *o = jx_new_object(), *waiting = jx_new_array();
+
+	if (ha->state == HA_STARTING)
+		ready_waiting(ha->ready, waiting);
+	jx_set_string(o, "state", life_word(ha->state));
+	jx_set_int(o, "vmPid", vmctl_pid(ha->vm));
+	jx_set_bool(o, "degraded", jx_count(ha->errors) > 0);
+	jx_set(o, "errors", jx_copy(ha->errors));
+	jx_set(o, "waitingFor", waiting);
+	jx_set(o, "ports", publish_json(ha->publish));
+	jx_set_int(o, "connections", (int64_t)conns_count(ha->conns));
+	jx_set(o, "agent", agent_json(ha));
+	return o;
+}
+
+void ha_subscribe(struct ha *ha, int fd)
+{
+	events_subscribe(ha->events, fd);
+}
+
+const char *ha_exec_refusal(const struct ha *ha, int *status)
+{
+	*status = 409;
+	if (ha->state == HA_STOPPING)
+		return "the instance is stopping";
+	*status = 503;
+	return ha->agent_known ? NULL : "the guest agent has not answered yet";
+}
+
+void ha_exec(struct ha *ha, int fd, const void *early, size_t early_len)
+{
+	struct ap_open o = { .kind = AP_OPEN_EXEC };
+	uint8_t request[64];
+	ssize_t n = ap_open_pack(&o, request, sizeof(request));
+
+	if (n < 0)
+		abort(); /* it is of one fixed size */
+	conn_start(ha->conns, fd, request, (size_t)n, early, early_len);
+}
+
+/* --- the whole --- */
+
+static void before_wait(void *ctx)
+{
+	static unsigned rounds;
+	struct ha *ha = ctx;
+
+	guest_flush(ha->guest);
+	if (++rounds % LOGS_EVERY == 0) {
+		auto_free char *out = path_in(ha->plan->dir, PATH_HA_STDOUT);
+		auto_free char *err = path_in(ha->plan->dir, PATH_HA_STDERR);
+
+		logs_check(STDOUT_FILENO, out);
+		logs_check(STDERR_FILENO, err);
+	}
+}
+
+static int open_sockets(struct ha *ha, struct err *e)
+{
+	auto_free char *path = path_in(ha->plan->dir, PATH_HA_SOCK);
+
+	ha->api = api_new(ha->loop, ha, path, e);
+	if (!ha->api)
+		return -1;
+	for (size_t i = 0; i < ha->plan->sockets; i++) {
+		const struct plan_socket *s = &ha->plan->socket[i];
+
+		ha->sock[i] = listen_unix(ha->loop, ha->conns, s->host_path, s->guest_path, e);
+		if (!ha->sock[i])
+			return err_wrap(e, "forwarded socket");
+	}
+	return 0;
+}
+
+static int set_up(struct ha *ha, struct err *e)
+{
+	static const int ends[] = { SIGTERM, SIGINT, SIGHUP };
+
+	ha->guest = guest_new(ha->loop, &guest_ops, ha, e);
+	if (!ha->guest)
+		return -1;
+	ha->conns = conns_new(ha->loop, ha->guest);
+	ha->publish = publish_new(ha->loop, ha->conns, ha->events, ha->plan, e);
+	if (!ha->publish)
+		return -1;
+	ha->ready = ready_new(ha->loop, ha->guest, ha->plan, life_ready, ha);
+	ha->vm = vmctl_new(ha->loop, ha->plan, ha->spawner, life_event, ha, e);
+	if (!ha->vm || open_sockets(ha, e) < 0)
+		return -1;
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+		loop_on_signal(ha->loop, ends[i], life_signal, ha);
+	loop_before_wait(ha->loop, before_wait, ha);
+	return 0;
+}
+
+struct ha *ha_new(const struct plan *plan, const struct inst *inst, struct spawner *spawner, int lock, int ready_fd)
+{
+	struct ha *ha = xcalloc(1, sizeof(*ha));
+
+	signal(SIGPIPE, SIG_IGN);
+	ha->plan = plan;
+	ha->inst = inst;
+	ha->spawner = spawner;
+	ha->lock = lock;
+	ha->loop = loop_new();
+	ha->events = events_new(ha->loop, ready_fd, plan->ssh_port);
+	ha->errors = jx_new_array();
+	ha->sock = xcalloc(plan->sockets, sizeof(*ha->sock));
+	return ha;
+}
+
+int ha_run(struct ha *ha)
+{
+	struct err e = { 0 };
+
+	if (set_up(ha, &e) < 0) {
+		auto_free char *pid_file = path_in(ha->plan->dir, PATH_HA_PID);
+
+		unlink(pid_file);
+		log_error("%s", e.msg);
+		jx_add_string(ha->errors, e.msg);
+		events_exiting(ha->events, ha->errors);
+		return 1;
+	}
+	life_begin(ha);
+	if (!ha->ended)
+		loop_run(ha->loop);
+	return ha->exit_code;
+}
+
+void ha_free(struct ha *ha)
+{
+	for (size_t i = 0; i < ha->plan->sockets; i++)
+		listen_free(ha->sock[i]);
+	free(ha->sock);
+	api_free(ha->api);
+	ready_free(ha->ready);
+	publish_free(ha->publish);
+	conns_free(ha->conns);
+	guest_free(ha->guest);
+	vmctl_free(ha->vm);
+	events_free(ha->events);
+	deadline_free(ha->end_deadline);
+	loop_free(ha->loop);
+	jx_free(ha->errors);
+	if (ha->lock >= 0)
+		close(ha->lock);
+	free(ha);
+}

@@ -1,0 +1,26 @@
+/* conn.h - a connection of the host relayed to a stream of the guest.
+ *
+ * Both directions end on their own (half-close); a reset of one side is a reset of the other; a side that does not
+ * read holds the other back. Bytes are read straight into the mux's buffer.
+ */
+#ifndef LIMA_HOSTAGENT_CONN_H
+#define LIMA_HOSTAGENT_CONN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "limactl-c/hostagent/guest.h"
+#include "limactl-c/hostagent/loop.h"
+
+/* All connections of one host agent. */
+struct conns;
+
+struct conns *conns_new(struct loop *l, struct guest *g);
+void conns_free(struct conns *cs); /* closes them all; before guest_free() */
+size_t conns_count(const struct conns *cs);
+
+/* Relays fd, which is taken and non-blocking, to what request asks for. early are bytes that were read from fd already
+ * (at most half a mux window). */
+void conn_start(struct conns *cs, int fd, const uint8_t *request, size_t len, const void *early, size_t early_len);
+
+#endif

@@ -1,0 +1,246 @@
+#include "limactl-c/hostagent/events.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/buf.h"
+#include "lib/cleanup.h"
+#include "lib/io.h"
+#include "limactl-c/base/mem.h"
+
+enum { SINK_MAX = 256 * 1024 }; /* bytes a reader may be behind */
+
+/* Somebody who reads lines. */
+struct sink {
+	struct events *ev;
+	struct sink *next;
+	int fd;
+	struct watch *watch; /* NULL: a file, written at once */
+	struct buf out;
+	bool last; /* close it when out is empty */
+};
+
+struct events {
+	struct loop *loop;
+	struct sink *sinks;
+	struct sink *ready; /* one of them, until running or exiting */
+	uint16_t ssh_port;
+	char *newest; /* line about the state, for who comes later */
+};
+
+static void sink_free(struct sink *s)
+{
+	struct sink **at = &s->ev->sinks;
+
+	while (*at != s)
+		at = &(*at)->next;
+	*at = s->next;
+	if (s->ev->ready == s)
+		s->ev->ready = NULL;
+	watch_free(s->watch);
+	close(s->fd);
+	buf_free(&s->out);
+	free(s);
+}
+
+/* Writes what is there; frees s when it is done for or the reader is gone. */
+static void sink_flush(struct sink *s)
+{
+	while (s->out.len) {
+		ssize_t k = write(s->fd, s->out.data, s->out.len);
+
+		if (k >= 0) {
+			buf_drop_front(&s->out, (size_t)k);
+		} else if (errno == EAGAIN && s->watch) {
+			watch_set(s->watch, WATCH_READ | WATCH_WRITE);
+			return;
+		} else if (errno != EINTR) {
+			sink_free(s);
+			return;
+		}
+	}
+	if (s->last)
+		sink_free(s);
+	else if (s->watch)
+		watch_set(s->watch, WATCH_READ);
+}
+
+/* A reader says nothing: what becomes readable is its end. */
+static void on_sink(void *ctx, unsigned events)
+{
+	struct sink *s = ctx;
+	char drop[256];
+	ssize_t k;
+
+	if (events & (WATCH_READ | WATCH_ERROR)) {
+		k = read(s->fd, drop, sizeof(drop));
+		if (k == 0 || (k < 0 && errno != EAGAIN && errno != EINTR)) {
+			sink_free(s);
+			return;
+		}
+	}
+	sink_flush(s);
+}
+
+static struct sink *sink_new(struct events *ev, int fd)
+{
+	struct sink *s = xcalloc(1, sizeof(*s));
+
+	s->ev = ev;
+	s->fd = fd;
+	s->out.max = SINK_MAX;
+	s->watch = watch_new(ev->loop, fd, on_sink, s);
+	s->next = ev->sinks;
+	ev->sinks = s;
+	return s;
+}
+
+static void sink_put(struct sink *s, const char *line)
+{
+	if (buf_adds(&s->out, line) < 0)
+		sink_free(s);
+	else
+		sink_flush(s);
+}
+
+/* "2026-11-30T08:59:57.949930255Z" */
+static void add_time(struct jx *line)
+{
+	struct timespec now;
+	struct tm tm;
+	char day[32], text[48];
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	gmtime_r(&now.tv_sec, &tm);
+	strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(text, sizeof(text), "%s.%09ldZ", day, now.tv_nsec);
+	jx_set_string(line, "time", text);
+}
+
+/* Takes status; about_state: what a later reader should know first. */
+static void emit(struct events *ev, struct jx *status, bool about_state)
+{
+	struct jx *line = jx_new_object();
+	auto_free char *text = NULL, *with_newline = NULL;
+	struct sink *next;
+
+	add_time(line);
+	jx_set(line, "status", status);
+	text = jx_dump(line);
+	jx_free(line);
+	with_newline = xasprintf("%s\n", text);
+	/* A log that cannot be written must not end the instance. */
+	if (io_write_full(STDOUT_FILENO, with_newline, strlen(with_newline)) < 0)
+		errno = 0;
+	for (struct sink *s = ev->sinks; s; s = next) {
+		next = s->next;
+		sink_put(s, with_newline);
+	}
+	if (about_state) {
+		free(ev->newest);
+		ev->newest = steal(&with_newline);
+	}
+}
+
+static void add_ssh_port(struct events *ev, struct jx *status)
+{
+	if (ev->ssh_port)
+		jx_set_int(status, "sshLocalPort", ev->ssh_port);
+}
+
+static void add_errors(struct jx *status, const struct jx *errors)
+{
+	if (jx_count(errors))
+		jx_set(status, "errors", jx_copy(errors));
+}
+
+void events_started(struct events *ev)
+{
+	struct jx *status = jx_new_object();
+
+	add_ssh_port(ev, status);
+	emit(ev, status, true);
+}
+
+/* Whoever waited for readiness has been told. */
+static void end_ready(struct events *ev)
+{
+	struct sink *s = ev->ready;
+
+	if (!s)
+		return;
+	ev->ready = NULL;
+	s->last = true;
+	sink_flush(s);
+}
+
+void events_running(struct events *ev, const struct jx *errors)
+{
+	struct jx *status = jx_new_object();
+
+	jx_set_bool(status, "running", true);
+	if (jx_count(errors))
+		jx_set_bool(status, "degraded", true);
+	add_errors(status, errors);
+	add_ssh_port(ev, status);
+	emit(ev, status, true);
+	end_ready(ev);
+}
+
+void events_exiting(struct events *ev, const struct jx *errors)
+{
+	struct jx *status = jx_new_object();
+
+	jx_set_bool(status, "exiting", true);
+	add_errors(status, errors);
+	add_ssh_port(ev, status);
+	emit(ev, status, true);
+	end_ready(ev);
+}
+
+void events_port(struct events *ev, const char *type, const char *guest, const char *host, const char *error)
+{
+	struct jx *status = jx_new_object(), *port = jx_new_object();
+
+	add_ssh_port(ev, status);
+	jx_set_string(port, "type", type);
+	jx_set_string(port, "protocol", "tcp");
+	jx_set_string(port, "guestAddr", guest);
+	jx_set_string(port, "hostAddr", host);
+	jx_set_string(port, "error", error);
+	jx_set(status, "portForward", port);
+	emit(ev, status, false);
+}
+
+void events_subscribe(struct events *ev, int fd)
+{
+	struct sink *s = sink_new(ev, fd);
+
+	if (s->watch)
+		watch_set(s->watch, WATCH_READ);
+	if (ev->newest)
+		sink_put(s, ev->newest);
+}
+
+struct events *events_new(struct loop *l, int ready_fd, uint16_t ssh_port)
+{
+	struct events *ev = xcalloc(1, sizeof(*ev));
+
+	ev->loop = l;
+	ev->ssh_port = ssh_port;
+	if (ready_fd >= 0)
+		ev->ready = sink_new(ev, ready_fd);
+	return ev;
+}
+
+void events_free(struct events *ev)
+{
+	while (ev && ev->sinks)
+		sink_free(ev->sinks);
+	if (ev)
+		free(ev->newest);
+	free(ev);
+}

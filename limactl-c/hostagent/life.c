@@ -1,0 +1,448 @@
+#include "limactl-c/hostagent/life.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "lib/cleanup.h"
+#include "lib/log.h"
+#include "limactl-c/base/mem.h"
+#include "limactl-c/hostagent/api.h"
+#include "limactl-c/hostagent/state.h"
+#include "limactl-c/store/paths.h"
+
+enum {
+	POWERDOWN_MS = 30000,      /* from the power button to the end, then it is killed */
+	POWERDOWN_EARLY_MS = 5000, /* while nobody in the guest can hear the button yet */
+	KILL_MS = 10000,
+};
+
+static const char *const state_words[] = {
+	[HA_STARTING] = "starting", [HA_RUNNING] = "running",   [HA_PAUSED] = "paused",
+	[HA_SAVED] = "saved",       [HA_STOPPING] = "stopping",
+};
+_Static_assert(sizeof(state_words) / sizeof(*state_words) == HA_STATES, "a word for each state");
+
+const char *life_word(enum ha_state s)
+{
+	return state_words[s];
+}
+
+/* --- the end --- */
+
+static void answer(struct ha_waiter **list, int status, const char *text)
+{
+	struct ha_waiter *w = *list, *next;
+
+	*list = NULL;
+	for (; w; w = next) {
+		next = w->next;
+		w->done(w, status, text);
+	}
+}
+
+static void close_listeners(struct ha *ha)
+{
+	publish_close(ha->publish);
+	for (size_t i = 0; i < ha->plan->sockets; i++) {
+		listen_free(ha->sock[i]);
+		ha->sock[i] = NULL;
+	}
+}
+
+static void remove_machine_files(struct ha *ha)
+{
+	static const enum path_name files[] = { PATH_QMP_HA, PATH_QMP, PATH_AGENT_SOCK, PATH_QEMU_PID };
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		auto_free char *path = path_in(ha->plan->dir, files[i]);
+
+		unlink(path);
+	}
+}
+
+/* Everything of ours leaves the folder before the lock does, so the next start finds it clean. */
+static void finish(struct ha *ha)
+{
+	auto_free char *pid_file = path_in(ha->plan->dir, PATH_HA_PID), *tmp = state_tmp(ha->plan);
+	const char *why = jx_as_string(jx_at(ha->errors, jx_count(ha->errors) - 1));
+
+	if (ha->ended)
+		return;
+	ha->ended = true;
+	ha->state = HA_STOPPING;
+	deadline_stop(ha->end_deadline);
+	ready_done(ha->ready);
+	guest_disconnect(ha->guest);
+	close_listeners(ha);
+	api_close(ha->api);
+	unlink(pid_file);
+	unlink(tmp);
+	if (!ha->machine_left)
+		remove_machine_files(ha);
+	events_exiting(ha->events, ha->errors);
+	close(ha->lock);
+	ha->lock = -1;
+	answer(&ha->waiters, ha->exit_code ? 500 : 409, why ? why : "the instance has stopped");
+	if (ha->exit_code)
+		answer(&ha->enders, 500, why);
+	else
+		answer(&ha->enders, 200, "stopped");
+	loop_stop(ha->loop);
+}
+
+void life_fail(struct ha *ha, const char *why)
+{
+	log_error("%s", why);
+	jx_add_string(ha->errors, why);
+	ha->exit_code = 1;
+	finish(ha);
+}
+
+/* --- operations --- */
+
+int life_operation(struct ha *ha, enum vmctl_op op, struct err *e)
+{
+	auto_free char *path = op == VMCTL_SAVE ? state_tmp(ha->plan) : state_file(ha->plan);
+
+	if (vmctl_begin(ha->vm, op, path, e) < 0)
+		return -1;
+	ha->op = op;
+	if (op == VMCTL_SAVE || op == VMCTL_POWERDOWN)
+		guest_ending(ha->guest);
+	return 0;
+}
+
+static void begin_or_fail(struct ha *ha, enum vmctl_op op)
+{
+	struct err e = { 0 };
+
+	if (life_operation(ha, op, &e) < 0)
+		life_fail(ha, e.msg);
+}
+
+static void kill_now(struct ha *ha)
+{
+	ha->killed = true;
+	ha->state = HA_STOPPING;
+	guest_ending(ha->guest);
+	deadline_in(ha->end_deadline, KILL_MS);
+	vmctl_kill(ha->vm);
+}
+
+/* Called when the end_deadline has passed. */
+static void on_end_deadline(void *ctx)
+{
+	struct ha *ha = ctx;
+
+	if (ha->killed) {
+		life_fail(ha, "the machine's process was killed but does not end");
+		return;
+	}
+	log_warn("the guest did not power off in time: its machine is killed");
+	kill_now(ha);
+}
+
+static void press_button(struct ha *ha)
+{
+	struct err e = { 0 };
+
+	deadline_in(ha->end_deadline, ha->agent_known ? POWERDOWN_MS : POWERDOWN_EARLY_MS);
+	if (life_operation(ha, VMCTL_POWERDOWN, &e) < 0) {
+		log_warn("the power button does not work (%s): the machine is killed", e.msg);
+		kill_now(ha);
+	}
+}
+
+static void stop_now(struct ha *ha)
+{
+	struct err e = { 0 };
+	enum ha_state was = ha->state;
+
+	ha->state = HA_STOPPING;
+	ready_done(ha->ready);
+	close_listeners(ha);
+	if (was == HA_SAVED || vmctl_state(ha->vm) == VM_OFF) {
+		finish(ha);
+	} else if (was != HA_PAUSED) {
+		press_button(ha);
+	} else if (life_operation(ha, VMCTL_RESUME, &e) < 0) { /* nobody hears the button while it stands still */
+		log_warn("%s: the machine is killed", e.msg);
+		kill_now(ha);
+	}
+}
+
+void life_stop(struct ha *ha, bool force)
+{
+	if (force && vmctl_state(ha->vm) != VM_OFF) {
+		close_listeners(ha);
+		kill_now(ha);
+	} else if (force) {
+		finish(ha);
+	} else if (ha->op != VMCTL_NONE && ha->state != HA_STOPPING) {
+		ha->stop_wanted = true;
+	} else if (ha->state != HA_STOPPING) {
+		stop_now(ha);
+	}
+}
+
+/* The machine runs its guest: at a start of any kind. */
+static void machine_runs(struct ha *ha)
+{
+	events_started(ha->events);
+	guest_connect(ha->guest);
+	ready_machine(ha->ready);
+}
+
+static void settle(struct ha *ha, enum ha_state s)
+{
+	ha->state = s;
+	answer(&ha->waiters, 200, state_words[s]);
+}
+
+static void done_start(struct ha *ha)
+{
+	machine_runs(ha);
+}
+
+static void done_adopt(struct ha *ha)
+{
+	log_info("adopted the machine that was left running, process %d", (int)vmctl_pid(ha->vm));
+	/* Whoever starts an instance wants it to run. */
+	if (vmctl_state(ha->vm) == VM_PAUSED)
+		begin_or_fail(ha, VMCTL_RESUME);
+	else
+		machine_runs(ha);
+}
+
+static void done_pause(struct ha *ha)
+{
+	settle(ha, HA_PAUSED);
+}
+
+static void done_resume(struct ha *ha)
+{
+	if (ha->state == HA_STARTING) {
+		machine_runs(ha);
+	} else if (ha->state == HA_STOPPING) {
+		press_button(ha);
+	} else {
+		/* Its clock stood still. A full queue means that nobody listens there. */
+		if (guest_send_time(ha->guest) < 0)
+			log_warn("the guest could not be told the time");
+		settle(ha, HA_RUNNING);
+	}
+}
+
+static void done_save(struct ha *ha)
+{
+	struct err e = { 0 };
+
+	guest_disconnect(ha->guest);
+	if (state_commit(ha->plan, &e) < 0)
+		life_fail(ha, e.msg);
+	else
+		settle(ha, HA_SAVED);
+}
+
+static void done_restore(struct ha *ha)
+{
+	state_remove(ha->plan);
+	if (ha->state == HA_STARTING) {
+		machine_runs(ha);
+	} else {
+		guest_connect(ha->guest);
+		settle(ha, HA_RUNNING);
+	}
+}
+
+static void done_powerdown(struct ha *ha)
+{
+	finish(ha);
+}
+
+static void failed_fatal(struct ha *ha, const struct err *e)
+{
+	if (vmctl_state(ha->vm) != VM_OFF) {
+		log_error("%s", e->msg);
+		jx_add_string(ha->errors, e->msg);
+		ha->exit_code = 1;
+		kill_now(ha);
+	} else {
+		life_fail(ha, e->msg);
+	}
+}
+
+/* A machine that lives but does not answer is somebody's data: it is not killed without being asked to. */
+static void failed_adopt(struct ha *ha, const struct err *e)
+{
+	auto_free char *why = xasprintf("the machine left running does not answer (%s); \"stop -f\" ends it", e->msg);
+
+	ha->machine_left = true;
+	life_fail(ha, why);
+}
+
+/* The state is of no more use; the disk is as it was when the machine was saved. */
+static void failed_restore(struct ha *ha, const struct err *e)
+{
+	state_remove(ha->plan);
+	if (ha->state == HA_STARTING && vmctl_state(ha->vm) == VM_OFF) {
+		log_warn("the saved machine could not be restored, the guest boots afresh: %s", e->msg);
+		begin_or_fail(ha, VMCTL_START);
+	} else {
+		failed_fatal(ha, e);
+	}
+}
+
+/* Back to what the driver says it is. */
+static void failed_back(struct ha *ha, const struct err *e)
+{
+	enum ha_state was = ha->state;
+
+	if (ha->state == HA_STARTING || ha->state == HA_STOPPING) {
+		failed_fatal(ha, e);
+		return;
+	}
+	log_warn("%s", e->msg);
+	ha->state = vmctl_state(ha->vm) == VM_PAUSED ? HA_PAUSED : HA_RUNNING;
+	answer(&ha->waiters, 500, e->msg);
+	if (was == HA_RUNNING && ha->state == HA_PAUSED)
+		begin_or_fail(ha, VMCTL_RESUME);
+}
+
+static void failed_save(struct ha *ha, const struct err *e)
+{
+	auto_free char *tmp = state_tmp(ha->plan);
+
+	unlink(tmp);
+	if (vmctl_state(ha->vm) == VM_OFF) {
+		life_fail(ha, e->msg);
+		return;
+	}
+	guest_connect(ha->guest);
+	failed_back(ha, e);
+}
+
+static void failed_powerdown(struct ha *ha, const struct err *e)
+{
+	log_warn("the power button does not work (%s): the machine is killed", e->msg);
+	kill_now(ha);
+}
+
+static const struct {
+	const char *doing;
+	void (*done)(struct ha *ha);
+	void (*failed)(struct ha *ha, const struct err *e);
+} ops[] = {
+	[VMCTL_ADOPT] = { "being adopted", done_adopt, failed_adopt },
+	[VMCTL_START] = { "being started", done_start, failed_fatal },
+	[VMCTL_PAUSE] = { "being paused", done_pause, failed_back },
+	[VMCTL_RESUME] = { "being resumed", done_resume, failed_back },
+	[VMCTL_SAVE] = { "being saved", done_save, failed_save },
+	[VMCTL_RESTORE] = { "being restored", done_restore, failed_restore },
+	[VMCTL_POWERDOWN] = { "being stopped", done_powerdown, failed_powerdown },
+};
+
+const char *life_doing(const struct ha *ha)
+{
+	return ha->op == VMCTL_NONE ? "stopping" : ops[ha->op].doing;
+}
+
+/* --- what happens --- */
+
+static void exited(struct ha *ha, const struct err *e)
+{
+	if (ha->state == HA_STARTING && !ha->killed && (ha->guest_off || e->kind == ERR_NONE))
+		life_fail(ha, "the guest powered itself off before it was ready");
+	else if (ha->state == HA_STOPPING || ha->killed || ha->guest_off || e->kind == ERR_NONE)
+		finish(ha);
+	else
+		life_fail(ha, e->msg);
+}
+
+void life_event(void *ctx, const struct vm_event *ev)
+{
+	struct ha *ha = ctx;
+	enum vmctl_op op = ha->op;
+
+	if (ha->ended)
+		return;
+	switch (ev->type) {
+	case VM_EV_NONE:
+		return;
+	case VM_EV_POWERDOWN:
+		ha->guest_off = true;
+		guest_ending(ha->guest);
+		if (ha->state == HA_RUNNING) {
+			log_info("the guest is powering itself off");
+			ha->state = HA_STOPPING;
+			close_listeners(ha);
+		}
+		return;
+	case VM_EV_EXITED:
+		ha->op = VMCTL_NONE;
+		exited(ha, &ev->error);
+		return;
+	case VM_EV_DONE:
+	case VM_EV_FAILED:
+		ha->op = VMCTL_NONE;
+		if (op == VMCTL_NONE)
+			return;
+		if (ev->type == VM_EV_DONE)
+			ops[op].done(ha);
+		else
+			ops[op].failed(ha, &ev->error);
+		break;
+	}
+	if (ha->stop_wanted && ha->op == VMCTL_NONE && !ha->ended && ha->state != HA_STOPPING) {
+		ha->stop_wanted = false;
+		stop_now(ha);
+	}
+}
+
+void life_ready(void *ctx)
+{
+	struct ha *ha = ctx;
+
+	if (ha->state != HA_STARTING || ha->ended || !ready_all(ha->ready))
+		return;
+	ha->state = HA_RUNNING;
+	ready_errors(ha->ready, ha->errors);
+	ready_done(ha->ready);
+	for (size_t i = 0; i < ha->plan->sockets; i++)
+		listen_accept(ha->sock[i]);
+	log_info("the instance is %s", jx_count(ha->errors) ? "running, degraded" : "running");
+	events_running(ha->events, ha->errors);
+}
+
+void life_signal(void *ctx, int signum)
+{
+	struct ha *ha = ctx;
+	bool again = ha->state == HA_STOPPING || ha->stop_wanted;
+
+	log_info("signal %d: %s", signum, again ? "the machine is killed" : "stopping");
+	life_stop(ha, again);
+}
+
+/* --- the beginning --- */
+
+void life_begin(struct ha *ha)
+{
+	struct err e = { 0 };
+	int fits;
+
+	ha->end_deadline = deadline_new(ha->loop, on_end_deadline, ha);
+	if (life_operation(ha, VMCTL_ADOPT, &e) == 0)
+		return;
+	if (e.kind != ERR_NOTFOUND) {
+		failed_adopt(ha, &e);
+		return;
+	}
+	fits = state_check(ha->plan, &e);
+	if (fits > 0 && life_operation(ha, VMCTL_RESTORE, &e) == 0)
+		return;
+	if (fits)
+		log_warn("the saved machine is given up and the guest boots afresh: %s", e.msg);
+	state_remove(ha->plan);
+	begin_or_fail(ha, VMCTL_START);
+}

@@ -1,0 +1,64 @@
+/* life.h - the states of an instance and what moves it from one to another (docs/lifecycle.md). */
+#ifndef LIMA_HOSTAGENT_LIFE_H
+#define LIMA_HOSTAGENT_LIFE_H
+
+#include "limactl-c/hostagent/agent.h"
+#include "limactl-c/hostagent/conn.h"
+#include "limactl-c/hostagent/events.h"
+#include "limactl-c/hostagent/guest.h"
+#include "limactl-c/hostagent/listen.h"
+#include "limactl-c/hostagent/loop.h"
+#include "limactl-c/hostagent/publish.h"
+#include "limactl-c/hostagent/ready.h"
+#include "limactl-c/hostagent/vm.h"
+
+enum ha_state { HA_STARTING, HA_RUNNING, HA_PAUSED, HA_SAVED, HA_STOPPING, HA_STATES };
+
+struct ha {
+	const struct plan *plan;
+	const struct inst *inst;
+	struct spawner *spawner;
+	int lock; /* ha.lock, held until everything is removed */
+	struct loop *loop;
+	struct vmctl *vm;
+	struct guest *guest;
+	struct conns *conns;
+	struct publish *publish;
+	struct listener **sock; /* plan->sockets of them */
+	struct events *events;
+	struct ready *ready;
+	struct api *api;
+
+	/* life.c */
+	enum ha_state state;
+	enum vmctl_op op;          /* under way */
+	struct ha_waiter *waiters; /* for the operation under way */
+	struct ha_waiter *enders;  /* for the end */
+	struct deadline *end_deadline; /* set only while stopping */
+	bool stop_wanted;          /* as soon as the operation under way is over */
+	bool guest_off;            /* the guest is powering itself off */
+	bool killed;               /* by us */
+	bool machine_left;         /* it goes on without us: its files stay */
+	bool ended;
+	int exit_code;
+	struct jx *errors; /* array: why degraded, or why it ended */
+
+	/* what the guest said of itself */
+	bool agent_known;
+	struct ap_info agent;
+};
+
+const char *life_word(enum ha_state s); /* "running" */
+
+/* Begins with whatever is there: a running machine, a saved one, none. */
+void life_begin(struct ha *ha);
+void life_event(void *ctx, const struct vm_event *ev); /* from the driver */
+void life_ready(void *ctx);                            /* a requirement was met */
+void life_signal(void *ctx, int signum);               /* once: stop; again: at once */
+void life_fail(struct ha *ha, const char *why);        /* ends with an error */
+void life_stop(struct ha *ha, bool force);
+/* Begins an operation; life_event() hears of its end. */
+int life_operation(struct ha *ha, enum vmctl_op op, struct err *e);
+const char *life_doing(const struct ha *ha); /* "being saved" */
+
+#endif

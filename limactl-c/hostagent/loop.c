@@ -1,0 +1,206 @@
+#include "limactl-c/hostagent/loop.h"
+
+#include <stdlib.h>
+#include <time.h>
+#include <uv.h>
+
+#include "limactl-c/base/mem.h"
+
+enum { SIGNALS_MAX = 4 };
+
+struct signal_handler {
+	uv_signal_t uv;
+	void (*fn)(void *ctx, int signum);
+	void *ctx;
+};
+
+struct loop {
+	uv_loop_t uv;
+	uv_prepare_t prepare;
+	void (*before_wait)(void *ctx);
+	void *before_ctx;
+	struct signal_handler signal[SIGNALS_MAX];
+	size_t signals;
+};
+
+struct watch {
+	uv_poll_t uv;
+	void (*fn)(void *ctx, unsigned events);
+	void *ctx;
+	unsigned events; /* asked of libuv at present */
+};
+
+struct deadline {
+	uv_timer_t uv;
+	void (*fn)(void *ctx);
+	void *ctx;
+};
+
+/* libuv fails here only for want of memory or descriptors at the very start. */
+static void must(int status)
+{
+	if (status < 0)
+		abort();
+}
+
+struct loop *loop_new(void)
+{
+	struct loop *l = xcalloc(1, sizeof(*l));
+
+	must(uv_loop_init(&l->uv));
+	must(uv_prepare_init(&l->uv, &l->prepare));
+	return l;
+}
+
+void loop_run(struct loop *l)
+{
+	uv_run(&l->uv, UV_RUN_DEFAULT);
+}
+
+void loop_stop(struct loop *l)
+{
+	uv_stop(&l->uv);
+}
+
+void loop_free(struct loop *l)
+{
+	uv_close((uv_handle_t *)&l->prepare, NULL);
+	for (size_t i = 0; i < l->signals; i++)
+		uv_close((uv_handle_t *)&l->signal[i].uv, NULL);
+	/* Runs the close callbacks that free watches and deadlines. */
+	while (uv_run(&l->uv, UV_RUN_NOWAIT))
+		;
+	uv_loop_close(&l->uv);
+	free(l);
+}
+
+static void on_prepare(uv_prepare_t *h)
+{
+	struct loop *l = (struct loop *)h->loop;
+
+	l->before_wait(l->before_ctx);
+}
+
+void loop_before_wait(struct loop *l, void (*fn)(void *ctx), void *ctx)
+{
+	l->before_wait = fn;
+	l->before_ctx = ctx;
+	must(uv_prepare_start(&l->prepare, on_prepare));
+}
+
+static void on_signal(uv_signal_t *h, int signum)
+{
+	struct signal_handler *s = (struct signal_handler *)h;
+
+	s->fn(s->ctx, signum);
+}
+
+void loop_on_signal(struct loop *l, int signum, void (*fn)(void *ctx, int signum), void *ctx)
+{
+	struct signal_handler *s;
+
+	if (l->signals == SIGNALS_MAX)
+		abort();
+	s = &l->signal[l->signals++];
+	s->fn = fn;
+	s->ctx = ctx;
+	must(uv_signal_init(&l->uv, &s->uv));
+	must(uv_signal_start(&s->uv, on_signal, signum));
+}
+
+static void on_closed(uv_handle_t *h)
+{
+	free(h); /* the handle is the first member of what was allocated */
+}
+
+/* --- descriptors --- */
+
+static void on_poll(uv_poll_t *h, int status, int events)
+{
+	struct watch *w = (struct watch *)h;
+
+	if (status < 0) {
+		w->events = 0; /* libuv has stopped the handle */
+		w->fn(w->ctx, WATCH_ERROR);
+		return;
+	}
+	w->fn(w->ctx, (events & UV_READABLE ? WATCH_READ : 0) | (events & UV_WRITABLE ? WATCH_WRITE : 0));
+}
+
+struct watch *watch_new(struct loop *l, int fd, void (*fn)(void *ctx, unsigned events), void *ctx)
+{
+	struct watch *w = xcalloc(1, sizeof(*w));
+
+	if (uv_poll_init(&l->uv, &w->uv, fd) < 0) {
+		free(w);
+		return NULL;
+	}
+	w->fn = fn;
+	w->ctx = ctx;
+	return w;
+}
+
+void watch_set(struct watch *w, unsigned events)
+{
+	int uv = (events & WATCH_READ ? UV_READABLE : 0) | (events & WATCH_WRITE ? UV_WRITABLE : 0);
+
+	if (events == w->events)
+		return;
+	w->events = events;
+	must(uv ? uv_poll_start(&w->uv, uv, on_poll) : uv_poll_stop(&w->uv));
+}
+
+void watch_free(struct watch *w)
+{
+	if (w)
+		uv_close((uv_handle_t *)&w->uv, on_closed);
+}
+
+/* --- deadlines --- */
+
+static void on_timer(uv_timer_t *h)
+{
+	struct deadline *d = (struct deadline *)h;
+
+	d->fn(d->ctx);
+}
+
+struct deadline *deadline_new(struct loop *l, void (*fn)(void *ctx), void *ctx)
+{
+	struct deadline *d = xcalloc(1, sizeof(*d));
+
+	must(uv_timer_init(&l->uv, &d->uv));
+	d->fn = fn;
+	d->ctx = ctx;
+	return d;
+}
+
+void deadline_in(struct deadline *d, int64_t ms)
+{
+	uv_update_time(d->uv.loop); /* libuv counts from its own, older idea of now */
+	must(uv_timer_start(&d->uv, on_timer, ms > 0 ? (uint64_t)ms : 0, 0));
+}
+
+void deadline_at(struct deadline *d, int64_t ms)
+{
+	deadline_in(d, ms - loop_now());
+}
+
+void deadline_stop(struct deadline *d)
+{
+	uv_timer_stop(&d->uv);
+}
+
+void deadline_free(struct deadline *d)
+{
+	if (d)
+		uv_close((uv_handle_t *)&d->uv, on_closed);
+}
+
+int64_t loop_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}

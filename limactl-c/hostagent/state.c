@@ -1,0 +1,111 @@
+#include "limactl-c/hostagent/state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/cleanup.h"
+#include "limactl-c/base/fs.h"
+#include "limactl-c/base/jsonx.h"
+#include "limactl-c/base/mem.h"
+#include "limactl-c/store/paths.h"
+
+enum { STATE_VERSION = 1 };
+
+char *state_file(const struct plan *p)
+{
+	return path_in(p->dir, PATH_STATE);
+}
+
+char *state_tmp(const struct plan *p)
+{
+	auto_free char *file = state_file(p);
+
+	return xasprintf("%s.tmp", file);
+}
+
+/* The program that runs the machine, as found in PATH. */
+static int stat_program(const char *program, struct stat *st)
+{
+	const char *path = getenv("PATH"), *end;
+
+	if (strchr(program, '/'))
+		return stat(program, st);
+	for (const char *at = path ? path : "/usr/bin:/bin"; ; at = end + 1) {
+		auto_free char *file = NULL;
+
+		end = strchrnul(at, ':');
+		file = xasprintf("%.*s/%s", (int)(end - at), at, program);
+		if (stat(file, st) == 0 && S_ISREG(st->st_mode) && access(file, X_OK) == 0)
+			return 0;
+		if (!*end)
+			return -1;
+	}
+}
+
+/* What stands for the version of the machine's program: another package has another size or date. Asking the program
+ * itself would cost more than the rest of a restore. */
+static char *program_text(const struct plan *p)
+{
+	const char *program = p->driver == PLAN_FAKE ? p->agent : p->qemu;
+	struct stat st;
+
+	if (!program || stat_program(program, &st) < 0)
+		return xstrdup("none");
+	return xasprintf("%s %lld %lld", program, (long long)st.st_size, (long long)st.st_mtime);
+}
+
+int state_commit(const struct plan *p, struct err *e)
+{
+	auto_free char *tmp = state_tmp(p), *file = state_file(p), *meta = path_in(p->dir, PATH_STATE_META);
+	auto_free char *machine = plan_machine_text(p), *program = program_text(p), *text = NULL;
+	auto_jx *o = jx_new_object();
+	auto_close int fd = open(tmp, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || fsync(fd) < 0)
+		return err_errno(e, "save to %s", tmp);
+	jx_set_int(o, "version", STATE_VERSION);
+	jx_set_string(o, "program", program);
+	jx_set_string(o, "machine", machine);
+	text = jx_dump_pretty(o);
+	if (fs_write_atomic(meta, text, strlen(text), 0600, e) < 0)
+		return -1;
+	if (rename(tmp, file) < 0)
+		return err_errno(e, "save to %s", file);
+	return fs_sync_dir(p->dir, e);
+}
+
+int state_check(const struct plan *p, struct err *e)
+{
+	auto_free char *file = state_file(p), *meta = path_in(p->dir, PATH_STATE_META);
+	auto_free char *machine = plan_machine_text(p), *program = program_text(p);
+	auto_jx *o = NULL;
+	struct stat st;
+
+	if (stat(file, &st) < 0)
+		return errno == ENOENT ? 0 : err_errno(e, "%s", file);
+	if (!S_ISREG(st.st_mode) || !st.st_size)
+		return err_set(e, ERR_INVALID, "%s is empty", file);
+	o = jx_parse_file(meta, e);
+	if (!o)
+		return -1;
+	if (jx_int_or(o, "version", 0) != STATE_VERSION)
+		return err_set(e, ERR_INVALID, "%s was written by another version", file);
+	if (strcmp(jx_string_or(o, "program", ""), program))
+		return err_set(e, ERR_INVALID, "%s was saved by another program (\"%s\", now \"%s\")", file,
+			       jx_string_or(o, "program", ""), program);
+	if (strcmp(jx_string_or(o, "machine", ""), machine))
+		return err_set(e, ERR_INVALID, "%s was saved by a machine with other settings", file);
+	return 1;
+}
+
+void state_remove(const struct plan *p)
+{
+	auto_free char *tmp = state_tmp(p), *file = state_file(p), *meta = path_in(p->dir, PATH_STATE_META);
+
+	unlink(file);
+	unlink(meta);
+	unlink(tmp);
+}
