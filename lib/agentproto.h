@@ -99,4 +99,8 @@ struct ap_boot {
 ssize_t ap_boot_pack(const struct ap_boot *v, uint8_t *p, size_t n);
 int ap_boot_unpack(struct ap_boot *v, const uint8_t *p, size_t n);
 
+/* AP_MSG_TIME */
+ssize_t ap_time_pack(uint64_t ns, uint8_t *p, size_t n);
+int ap_time_unpack(uint64_t *ns, const uint8_t *p, size_t n);
+
 #endif
