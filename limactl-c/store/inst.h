@@ -47,4 +47,7 @@ const char *inst_status_word(enum inst_status s); /* Lima's: Stopped, Running, B
 /* Takes one of the locks; the descriptor holds it (inheritable when keep). ERR_EXISTS: another process holds it. */
 int inst_lock(const struct inst *i, bool vm, bool keep, struct err *e);
 
+/* Ends the processes that hold the locks (host agent, machine), for when they cannot be asked. */
+int inst_kill(const struct inst *i, struct err *e);
+
 #endif

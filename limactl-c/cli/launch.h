@@ -1,0 +1,20 @@
+/* launch.h - starting and stopping the host agent of an instance, waiting with a deadline. */
+#ifndef LIMA_CLI_LAUNCH_H
+#define LIMA_CLI_LAUNCH_H
+
+#include <stdbool.h>
+
+#include "lib/err.h"
+#include "limactl-c/store/inst.h"
+
+enum { LAUNCH_TIMEOUT = 600 }; /* seconds to READY when nothing else is said */
+
+/* Starts the host agent and waits until the instance is running, timeout seconds at most. Before a failure is returned
+ * host agent and machine are stopped, except when the instance runs but is degraded. foreground: stays until the host
+ * agent ends, which the terminal's Ctrl-C makes it do. */
+int launch(const struct inst *i, unsigned timeout, bool foreground, struct err *e);
+
+/* Stops it: the machine by its power button, or at once (force). Says so and succeeds when it is not running. */
+int launch_stop(const struct inst *i, bool force, struct err *e);
+
+#endif

@@ -1,0 +1,91 @@
+/* Stopping an instance, whatever is left of it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "lib/cleanup.h"
+#include "limactl-c/base/fs.h"
+#include "limactl-c/cli/haclient.h"
+#include "limactl-c/cli/launch.h"
+#include "limactl-c/cli/say.h"
+#include "limactl-c/store/paths.h"
+
+enum {
+	STOP_MS = 190 * 1000,      /* Lima's: three minutes for the guest, ten seconds more */
+	STOP_FORCE_MS = 10 * 1000,
+	END_TRIES = 500,           /* 20 ms apart: from the answer to the end of the processes */
+};
+
+static bool wait_stopped(const struct inst *i)
+{
+	for (int n = 0; n < END_TRIES; n++) {
+		enum inst_status st = inst_status(i);
+
+		if (st == INST_STOPPED || st == INST_BROKEN)
+			return true;
+		nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
+	}
+	return false;
+}
+
+static int ask(const struct inst *i, bool force, struct err *e)
+{
+	struct ha_answer a = HA_ANSWER_INIT;
+	int rc = ha_request(i->dir, "POST", "/v1/stop", force ? "{\"force\":true}" : "{}",
+			    force ? STOP_FORCE_MS : STOP_MS, &a, e);
+
+	buf_free(&a.body);
+	return rc;
+}
+
+/* Sockets and pid files of processes that are gone mislead people and programs. */
+static void sweep(const struct inst *i)
+{
+	static const enum path_name left[] = {
+		PATH_HA_PID, PATH_HA_SOCK, PATH_QEMU_PID, PATH_QMP_HA, PATH_QMP, PATH_AGENT_SOCK,
+	};
+
+	for (size_t k = 0; k < sizeof(left) / sizeof(*left); k++) {
+		auto_free char *path = path_in(i->dir, left[k]);
+
+		remove(path);
+	}
+}
+
+static int stop_forced(const struct inst *i, struct err *e)
+{
+	struct err ignored = { 0 };
+
+	if (inst_status(i) == INST_RUNNING && ask(i, true, &ignored) == 0 && wait_stopped(i))
+		return 0;
+	if (inst_kill(i, e) < 0)
+		return -1;
+	sweep(i);
+	return 0;
+}
+
+static int stop_orderly(const struct inst *i, struct err *e)
+{
+	if (inst_status(i) == INST_ORPHAN)
+		return err_set(e, ERR_STATE,
+			       "the machine of instance \"%s\" runs without its host agent: `limactl-c start %s` takes it "
+			       "over, `limactl-c stop -f %s` ends it", i->name, i->name, i->name);
+	if (ask(i, false, e) < 0)
+		return err_wrap(e, "stop of instance \"%s\" (stop -f ends it at once)", i->name);
+	if (!wait_stopped(i))
+		return err_set(e, ERR_TIMEOUT, "instance \"%s\" did not end (stop -f ends it at once)", i->name);
+	return 0;
+}
+
+int launch_stop(const struct inst *i, bool force, struct err *e)
+{
+	enum inst_status st = inst_status(i);
+
+	if (st == INST_STOPPED || st == INST_BROKEN) {
+		sweep(i);
+		say_info("The instance \"%s\" is not running", i->name);
+		return 0;
+	}
+	say_info("Stopping the instance \"%s\"%s", i->name, force ? " at once" : "");
+	return force ? stop_forced(i, e) : stop_orderly(i, e);
+}
