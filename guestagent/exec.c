@@ -96,6 +96,16 @@ static void send_record(struct job *j, enum ep_type type, const void *payload, s
 	mux_write(j->stream.mux, payload, len);
 }
 
+/* Whether n bytes can be written now; if not, writable() tells when to ask again. */
+static bool has_room(struct mux_stream *m, size_t n)
+{
+	if (mux_room(m) >= n)
+		return true;
+	if (mux_tx_reserve(m, &n))
+		mux_tx_commit(m, 0);
+	return false;
+}
+
 /* Reads up to limit payload bytes into a record. Returns read()'s result, or -2 when the stream has no room. */
 static ssize_t read_record(struct end *in, size_t limit)
 {
@@ -117,11 +127,8 @@ static ssize_t read_record(struct end *in, size_t limit)
 	}
 	if (p)
 		mux_tx_commit(m, 0);
-	if (room <= EP_HEADER) {
-		/* A write that finds too little room is what makes writable() be called. */
-		mux_write(m, bounce, 0);
-		return -2;
-	}
+	if (room <= EP_HEADER)
+		return -2; /* we have asked for more than there is, so writable() tells when to go on */
 	n = room - EP_HEADER < sizeof(bounce) ? room - EP_HEADER : sizeof(bounce);
 	k = read(in->watch.fd, bounce, n < limit ? n : limit);
 	if (k > 0)
@@ -389,12 +396,8 @@ static void pump(struct job *j)
 		hang_up(j);
 	pump_end(&j->out);
 	pump_end(&j->err);
-	if (j->ended && j->out.watch.fd < 0 && j->err.watch.fd < 0) {
-		if (mux_room(j->stream.mux) >= EP_HEADER + 4)
-			finish(j);
-		else
-			mux_write(j->stream.mux, "", 0);
-	}
+	if (j->ended && j->out.watch.fd < 0 && j->err.watch.fd < 0 && has_room(j->stream.mux, EP_HEADER + 4))
+		finish(j);
 }
 
 static void on_end(struct ga_watch *w, uint32_t events)

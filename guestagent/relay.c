@@ -13,6 +13,7 @@
 
 enum {
 	RELAY_EVENTS = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
+	RELAY_CHUNK = 32 * 1024, /* a window at once would cost two system calls for its memory */
 	RETRY_MS = 20,       /* a unix socket's backlog is full: there is no event for room in it */
 	RETRIES_MAX = 250,
 };
@@ -52,7 +53,7 @@ static void relay_fail(struct relay *r, enum mux_reset_code code)
 static bool pump_from_socket(struct relay *r)
 {
 	while (r->can_read && !r->read_done) {
-		size_t n = MUX_WINDOW;
+		size_t n = RELAY_CHUNK;
 		uint8_t *p = mux_tx_reserve(r->stream.mux, &n);
 		ssize_t k;
 
@@ -131,10 +132,14 @@ static void on_socket(struct ga_watch *w, uint32_t events)
 	struct relay *r = ga_of(w, struct relay, watch);
 
 	if (r->connecting) {
+		int error;
+
 		if (!(events & (EPOLLOUT | EPOLLERR | EPOLLHUP)))
 			return;
-		if (sock_error(w->fd) != 0) {
-			relay_fail(r, MUX_RESET_REFUSED);
+		error = sock_error(w->fd);
+		if (error) {
+			/* It may have taken the connection and dropped it before we looked. */
+			relay_fail(r, error == ECONNRESET ? MUX_RESET_ABORT : MUX_RESET_REFUSED);
 			return;
 		}
 		r->connecting = false;

@@ -195,7 +195,7 @@ static void refused_is_told(void **state)
 	assert_int_equal(p.code, MUX_RESET_REFUSED);
 
 	/* a path that fits a request but no address */
-	memset(o.path, 'x', 500);
+	memset(o.path + 1, 'x', 500);
 	peer_open(&host, &p, &o);
 	host_until(&host, p.reset);
 	assert_int_equal(p.code, MUX_RESET_REFUSED);

@@ -1,0 +1,501 @@
+/* Commands through the guest agent: exit codes, signals, streams, terminals. */
+#include "tests/unit/ga_host.h"
+
+#include "guestagent/job.h"
+#include "lib/execproto.h"
+
+static struct host host;
+
+static int begin(void **state)
+{
+	(void)state;
+	host_begin(&host);
+	host_file(&host, "settings", "env.FROM_SETTINGS=a b\nuser.name=root\nuser.home=/\nuser.shell=/bin/sh\n", 0600);
+	host_start_agent(&host);
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	host_end(&host);
+	return 0;
+}
+
+/* --- a client --- */
+
+struct client {
+	struct peer peer;
+	struct buf out, err;
+	int status; /* -1: none yet */
+	char failed[1000];
+};
+
+static void send_record(struct client *c, enum ep_type type, const void *payload, size_t n)
+{
+	uint8_t header[EP_HEADER];
+
+	ep_header_pack(header, type, n);
+	peer_write(&c->peer, header, sizeof(header));
+	peer_write(&c->peer, payload, n);
+}
+
+static void run(struct client *c, const struct ep_start *s)
+{
+	const struct ap_open o = { .kind = AP_OPEN_EXEC };
+	static uint8_t payload[EP_START_MAX];
+	ssize_t n = ep_start_pack(s, payload, sizeof(payload));
+
+	assert_true(n > 0);
+	memset(c, 0, sizeof(*c));
+	c->out = c->err = (struct buf)BUF_INIT(256 << 20);
+	c->status = -1;
+	peer_open(&host, &c->peer, &o);
+	c->peer.keep = true;
+	send_record(c, EP_START, payload, (size_t)n);
+}
+
+/* exec: not every login shell replaces itself by its last command, and signals go to the whole group. */
+static void run_sh(struct client *c, const char *script)
+{
+	run(c, &(struct ep_start){ .term = "", .workdir = "", .shell = "", .argc = 4, .argv = { "exec", "sh", "-c", script } });
+}
+
+/* Takes apart what has come. */
+static void digest(struct client *c)
+{
+	struct buf *got = &c->peer.got;
+	size_t at = 0, len;
+	enum ep_type type;
+
+	while (got->len - at >= EP_HEADER) {
+		const uint8_t *p = (uint8_t *)got->data + at;
+
+		assert_int_equal(ep_header_unpack(p, &type, &len), 0);
+		if (got->len - at < EP_HEADER + len)
+			break;
+		p += EP_HEADER;
+		at += EP_HEADER + len;
+		assert_int_equal(c->status, -1); /* nothing comes after EXIT */
+		if (type == EP_STDOUT)
+			buf_add(&c->out, p, len);
+		else if (type == EP_STDERR)
+			buf_add(&c->err, p, len);
+		else if (type == EP_EXIT)
+			c->status = (int)(p[0] | (unsigned)p[1] << 8 | (unsigned)p[2] << 16 | (unsigned)p[3] << 24);
+		else
+			snprintf(c->failed, sizeof(c->failed), "%.*s", (int)len, (const char *)p);
+	}
+	if (at)
+		buf_drop_front(got, at);
+}
+
+static bool has(struct client *c, const char *text)
+{
+	digest(c);
+	return c->out.len && strstr(c->out.data, text);
+}
+
+/* Waits for the end and returns the status; the stream must end by itself. */
+static int finish(struct client *c)
+{
+	host_until(&host, c->peer.end || c->peer.reset);
+	assert_false(c->peer.reset);
+	digest(c);
+	mux_finish(c->peer.s);
+	host_until(&host, c->peer.closed);
+	return c->status;
+}
+
+static void done(struct client *c)
+{
+	buf_free(&c->peer.got);
+	buf_free(&c->out);
+	buf_free(&c->err);
+}
+
+static int status_of(const char *script)
+{
+	struct client c;
+	int status;
+
+	run_sh(&c, script);
+	status = finish(&c);
+	done(&c);
+	return status;
+}
+
+/* --- tests --- */
+
+static void exit_codes(void **state)
+{
+	(void)state;
+	assert_int_equal(status_of("true"), 0);
+	assert_int_equal(status_of("exit 7"), 7);
+	assert_int_equal(status_of("exit 255"), 255);
+	assert_int_equal(status_of("kill -TERM $$"), 128 + SIGTERM);
+	assert_int_equal(status_of("kill -KILL $$"), 128 + SIGKILL);
+	assert_int_equal(status_of("no-such-program-here 2>/dev/null"), 127);
+}
+
+static void output_of_both_kinds(void **state)
+{
+	struct client c;
+
+	(void)state;
+	run_sh(&c, "echo out; echo err >&2");
+	assert_int_equal(finish(&c), 0);
+	assert_string_equal(c.out.data, "out\n");
+	assert_string_equal(c.err.data, "err\n");
+	done(&c);
+}
+
+static void environment_of_a_login(void **state)
+{
+	struct client c;
+
+	(void)state;
+	run(&c, &(struct ep_start){ .term = "", .workdir = "/tmp", .shell = "", .argc = 3, .envc = 1,
+				    .argv = { "sh", "-c",
+					      "echo \"$HOME|$USER|$LOGNAME|$SHELL|$FROM_SETTINGS|$FROM_CLIENT|$LANG|$PWD\"" },
+				    .env = { "FROM_CLIENT=x=y" } });
+	assert_int_equal(finish(&c), 0);
+	assert_string_equal(c.out.data, "/|root|root|/bin/sh|a b|x=y||/tmp\n");
+	done(&c);
+	run(&c, &(struct ep_start){ .term = "", .workdir = "/no/such/folder", .shell = "", .argc = 1, .argv = { "pwd" } });
+	assert_int_equal(finish(&c), 0);
+	assert_string_equal(c.out.data, "/\n");
+	done(&c);
+}
+
+static void words_arrive_byte_for_byte(void **state)
+{
+	struct client c;
+	struct ep_start s = { .term = "", .workdir = "", .shell = "", .argc = 9,
+			      .argv = { "printf", "<%s>", "", "a b", "it's", "$HOME `id`", "\"\\\n\t", "*", "\xff\x01!#~" } };
+
+	(void)state;
+	run(&c, &s);
+	assert_int_equal(finish(&c), 0);
+	assert_string_equal(c.out.data, "<><a b><it's><$HOME `id`><\"\\\n\t><*><\xff\x01!#~>");
+	done(&c);
+	/* a leading assignment is one, as with limactl */
+	s = (struct ep_start){ .term = "", .workdir = "", .shell = "", .argc = 5,
+			       .argv = { "A=1 2", "B=", "sh", "-c", "echo \"$A$B.\"" } };
+	run(&c, &s);
+	assert_int_equal(finish(&c), 0);
+	assert_string_equal(c.out.data, "1 2.\n");
+	done(&c);
+}
+
+static void line_of_words(void **state)
+{
+	const char *const words[] = { "A=x y", "B=", "cmd", "C=1 2", "" };
+	auto_buf line = BUF_INIT(100);
+
+	(void)state;
+	assert_int_equal(ga_job_line(&line, words, 5), 0);
+	assert_string_equal(line.data, "A='x y' B= cmd 'C=1 2' ''");
+	line.max = line.len;
+	assert_int_equal(ga_job_line(&line, words, 5), -1);
+}
+
+static void a_login_shell_reads_its_standard_input(void **state)
+{
+	static const char script[] = "echo \"$0\"; exit 3\n";
+	struct client c;
+
+	(void)state;
+	run(&c, &(struct ep_start){ .term = "", .workdir = "", .shell = "" });
+	send_record(&c, EP_STDIN, script, sizeof(script) - 1);
+	assert_int_equal(finish(&c), 3);
+	assert_string_equal(c.out.data, "-sh\n");
+	done(&c);
+}
+
+static void standard_input_ends(void **state)
+{
+	struct client c;
+
+	(void)state;
+	run_sh(&c, "cat; echo end");
+	send_record(&c, EP_STDIN, "ab", 2);
+	host_until(&host, has(&c, "ab"));
+	assert_int_equal(c.status, -1);
+	send_record(&c, EP_STDIN_END, "", 0);
+	assert_int_equal(finish(&c), 0);
+	assert_string_equal(c.out.data, "abend\n");
+	done(&c);
+}
+
+static void input_nobody_reads_is_dropped(void **state)
+{
+	static char much[512 * 1024];
+	struct client c;
+
+	(void)state;
+	run_sh(&c, "exec <&-; echo closed; read x </dev/null; sleep 0.3; exit 4");
+	host_until(&host, has(&c, "closed"));
+	for (size_t at = 0; at < sizeof(much) && c.peer.s && !c.peer.end; at += 16384)
+		send_record(&c, EP_STDIN, much + at, 16384);
+	assert_int_equal(finish(&c), 4);
+	done(&c);
+}
+
+static void signals_reach_the_group(void **state)
+{
+	struct client c;
+
+	(void)state;
+	run_sh(&c, "trap 'echo got; exit 9' INT; echo ready; while :; do sleep 0.1; done");
+	host_until(&host, has(&c, "ready"));
+	send_record(&c, EP_SIGNAL, "\2", 1);
+	assert_int_equal(finish(&c), 9);
+	assert_string_equal(c.out.data, "ready\ngot\n");
+	done(&c);
+	run_sh(&c, "echo ready; sleep 100; echo not reached");
+	host_until(&host, has(&c, "ready"));
+	send_record(&c, EP_SIGNAL, "\17", 1);
+	assert_int_equal(finish(&c), 128 + SIGTERM);
+	done(&c);
+}
+
+static bool gone(pid_t pid)
+{
+	return kill(pid, 0) < 0 && errno == ESRCH;
+}
+
+static pid_t pid_of(struct client *c)
+{
+	host_until(&host, has(c, "\n"));
+	return (pid_t)atoi(c->out.data);
+}
+
+static void a_client_that_goes_hangs_up(void **state)
+{
+	struct client c;
+	pid_t pid;
+
+	(void)state;
+	run_sh(&c, "echo $$; exec sleep 100");
+	pid = pid_of(&c);
+	mux_reset(c.peer.s, MUX_RESET_ABORT);
+	host_until(&host, gone(pid));
+	done(&c);
+
+	run_sh(&c, "echo $$; exec sleep 100");
+	pid = pid_of(&c);
+	mux_finish(c.peer.s);
+	assert_int_equal(finish(&c), 128 + SIGHUP);
+	assert_true(gone(pid));
+	done(&c);
+
+	/* one that will not hear it is killed after the grace */
+	run_sh(&c, "trap '' HUP; echo $$; while :; do sleep 0.1; done");
+	pid = pid_of(&c);
+	mux_reset(c.peer.s, MUX_RESET_ABORT);
+	host_for(&host, 1000);
+	assert_false(gone(pid));
+	host_until(&host, gone(pid));
+	done(&c);
+}
+
+static void a_background_process_does_not_hold_the_end(void **state)
+{
+	struct client c;
+	uint64_t start = host_now();
+
+	(void)state;
+	run_sh(&c, "echo before; sleep 30 & echo $!");
+	assert_int_equal(finish(&c), 0);
+	assert_true(host_now() - start < 5000);
+	assert_memory_equal(c.out.data, "before\n", 7);
+	kill((pid_t)atoi(c.out.data + 7), SIGKILL);
+	done(&c);
+}
+
+static void all_output_comes_before_the_end(void **state)
+{
+	struct client c;
+
+	(void)state;
+	/* more than window and pipe hold, written before an exit that is at once */
+	run_sh(&c, "head -c 3000000 /dev/zero; exit 5");
+	c.peer.hold = true;
+	host_for(&host, 300);
+	c.peer.hold = false;
+	peer_take(&c.peer);
+	assert_int_equal(finish(&c), 5);
+	assert_int_equal(c.out.len, 3000000);
+	done(&c);
+}
+
+static void sixty_four_mib_through_cat(void **state)
+{
+	enum { BYTES = 64 << 20, RECORD = 32000 };
+	uint8_t *data = malloc(BYTES);
+	struct client c;
+	uint32_t seed = 7;
+	uint64_t start = host_now();
+
+	(void)state;
+	for (size_t i = 0; i < BYTES; i++) {
+		seed = seed * 1664525 + 1013904223;
+		data[i] = (uint8_t)(seed >> 24);
+	}
+	run(&c, &(struct ep_start){ .term = "", .workdir = "", .shell = "", .argc = 1, .argv = { "cat" } });
+	for (size_t at = 0; at < BYTES; at += RECORD)
+		send_record(&c, EP_STDIN, data + at, BYTES - at < RECORD ? BYTES - at : RECORD);
+	send_record(&c, EP_STDIN_END, "", 0);
+	assert_int_equal(finish(&c), 0);
+	assert_int_equal(c.out.len, BYTES);
+	assert_memory_equal(c.out.data, data, BYTES);
+	print_message("64 MiB there and back in %u ms\n", (unsigned)(host_now() - start));
+	free(data);
+	done(&c);
+}
+
+static void a_hundred_at_once(void **state)
+{
+	enum { MANY = 100 };
+	static struct client c[MANY];
+	char text[20];
+
+	(void)state;
+	for (int i = 0; i < MANY; i++)
+		run_sh(&c[i], "read n; echo $n; exit $n");
+	for (int i = 0; i < MANY; i++) {
+		snprintf(text, sizeof(text), "%d\n", i);
+		send_record(&c[i], EP_STDIN, text, strlen(text));
+	}
+	for (int i = 0; i < MANY; i++) {
+		assert_int_equal(finish(&c[i]), i);
+		assert_int_equal(atoi(c[i].out.data), i);
+		done(&c[i]);
+	}
+	assert_int_equal(mux_count(host.mux), 0);
+}
+
+static void start_tty(struct client *c, const char *script)
+{
+	run(c, &(struct ep_start){ .tty = true, .rows = 30, .cols = 100, .term = "xterm", .workdir = "", .shell = "",
+				   .argc = 4, .argv = { "exec", "sh", "-c", script } });
+}
+
+static void a_terminal_has_a_size_and_a_name(void **state)
+{
+	struct client c;
+
+	(void)state;
+	start_tty(&c, "tty; stty size; echo $TERM; trap 'stty size; exit 6' WINCH; echo ready; while :; do sleep 0.1; done");
+	host_until(&host, has(&c, "ready"));
+	assert_non_null(strstr(c.out.data, "/dev/pts/"));
+	assert_non_null(strstr(c.out.data, "30 100\r\n"));
+	assert_non_null(strstr(c.out.data, "xterm\r\n"));
+	send_record(&c, EP_WINDOW, "\x32\0\x2c\1", 4);
+	assert_int_equal(finish(&c), 6);
+	assert_non_null(strstr(c.out.data, "50 300\r\n"));
+	assert_int_equal(c.err.len, 0);
+	done(&c);
+}
+
+static void a_terminal_passes_keys(void **state)
+{
+	struct client c;
+
+	(void)state;
+	start_tty(&c, "echo ready; sleep 100");
+	host_until(&host, has(&c, "ready"));
+	send_record(&c, EP_STDIN, "\3", 1);
+	assert_int_equal(finish(&c), 128 + SIGINT);
+	done(&c);
+	start_tty(&c, "echo ready; cat; exit 8");
+	host_until(&host, has(&c, "ready"));
+	send_record(&c, EP_STDIN_END, "", 0);
+	assert_int_equal(finish(&c), 8);
+	done(&c);
+}
+
+static void a_terminal_hangs_up(void **state)
+{
+	struct client c;
+	pid_t pid;
+
+	(void)state;
+	start_tty(&c, "echo $$; exec sleep 100");
+	pid = pid_of(&c);
+	mux_reset(c.peer.s, MUX_RESET_ABORT);
+	host_until(&host, gone(pid));
+	done(&c);
+}
+
+static void what_cannot_start_says_why(void **state)
+{
+	struct client c;
+
+	(void)state;
+	run(&c, &(struct ep_start){ .term = "", .workdir = "", .shell = "/bin/nosuch", .argc = 1, .argv = { "true" } });
+	finish(&c);
+	assert_string_equal(c.failed, "the guest has no shell \"/bin/nosuch\"");
+	done(&c);
+}
+
+static void nonsense_resets_the_stream(void **state)
+{
+	static const struct {
+		enum ep_type type;
+		const char *bytes;
+		size_t n;
+	} bad[] = {
+		{ EP_STDIN, "early", 5 },
+		{ EP_SIGNAL, "\2", 1 },
+		{ EP_START, "x", 1 },
+		{ EP_STDOUT, "x", 1 },
+		{ EP_WINDOW, "too long for a window record", 28 },
+	};
+	struct client c;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		const struct ap_open o = { .kind = AP_OPEN_EXEC };
+
+		memset(&c, 0, sizeof(c));
+		peer_open(&host, &c.peer, &o);
+		send_record(&c, bad[i].type, bad[i].bytes, bad[i].n);
+		host_until(&host, c.peer.reset);
+		assert_int_equal(c.peer.code, MUX_RESET_PROTOCOL);
+	}
+	run_sh(&c, "echo ready; sleep 100");
+	host_until(&host, has(&c, "ready"));
+	peer_write(&c.peer, "\xff\xff\xff\xff", 4);
+	host_until(&host, c.peer.reset);
+	assert_int_equal(c.peer.code, MUX_RESET_PROTOCOL);
+	done(&c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(exit_codes),
+		cmocka_unit_test(output_of_both_kinds),
+		cmocka_unit_test(environment_of_a_login),
+		cmocka_unit_test(words_arrive_byte_for_byte),
+		cmocka_unit_test(line_of_words),
+		cmocka_unit_test(a_login_shell_reads_its_standard_input),
+		cmocka_unit_test(standard_input_ends),
+		cmocka_unit_test(input_nobody_reads_is_dropped),
+		cmocka_unit_test(signals_reach_the_group),
+		cmocka_unit_test(a_client_that_goes_hangs_up),
+		cmocka_unit_test(a_background_process_does_not_hold_the_end),
+		cmocka_unit_test(all_output_comes_before_the_end),
+		cmocka_unit_test(sixty_four_mib_through_cat),
+		cmocka_unit_test(a_hundred_at_once),
+		cmocka_unit_test(a_terminal_has_a_size_and_a_name),
+		cmocka_unit_test(a_terminal_passes_keys),
+		cmocka_unit_test(a_terminal_hangs_up),
+		cmocka_unit_test(what_cannot_start_says_why),
+		cmocka_unit_test(nonsense_resets_the_stream),
+	};
+
+	return cmocka_run_group_tests(tests, begin, end);
+}
