@@ -3,8 +3,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "lib/cleanup.h"
@@ -74,6 +77,27 @@ static int open_unix(const char *path, struct err *e)
 	return fd;
 }
 
+/* Listening again tells who connects which process to find here. */
+static int open_listener(const char *name, struct err *e)
+{
+	char *end;
+	long fd = strtol(name, &end, 10);
+
+	if (end == name || *end || fd < 3 || fd > INT_MAX)
+		return err_set(e, ERR_USAGE, "\"%s\" is no descriptor to listen on", name);
+	if (io_set_cloexec((int)fd, true) < 0 || io_set_nonblock((int)fd, true) < 0 || listen((int)fd, 16) < 0)
+		return err_errno(e, "listen on descriptor %ld", fd);
+	return (int)fd;
+}
+
+/* One at a time: the next one waits in the socket's queue. */
+static void await_peer(struct ga_carrier *c)
+{
+	c->listener.fd = c->listen_fd;
+	if (ga_loop_add(c->loop, &c->listener, EPOLLIN) < 0)
+		c->loop->quit = true;
+}
+
 static void peer_gone(struct ga_carrier *c)
 {
 	if (c->connected) {
@@ -82,6 +106,10 @@ static void peer_gone(struct ga_carrier *c)
 	}
 	if (!c->port)
 		c->loop->quit = true;
+	if (c->listen_fd >= 0 && c->watch.fd >= 0) {
+		ga_loop_close(c->loop, &c->watch);
+		await_peer(c);
+	}
 }
 
 /* Fills buf as far as bytes are there. Returns the count; *more: unread bytes may be left; *end: the peer is gone. */
@@ -140,24 +168,49 @@ static void on_event(struct ga_watch *w, uint32_t events)
 		read_all(c);
 }
 
+static void on_peer(struct ga_watch *w, uint32_t events)
+{
+	struct ga_carrier *c = ga_of(w, struct ga_carrier, listener);
+	int fd = accept4(w->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+	(void)events;
+	if (fd < 0)
+		return;
+	ga_loop_del(c->loop, w);
+	c->watch.fd = fd;
+	c->connected = c->writable = true;
+	if (ga_loop_add(c->loop, &c->watch, CARRIER_EVENTS) < 0)
+		c->loop->quit = true;
+	mux_carrier_open(c->mux);
+}
+
 static const struct {
 	const char *prefix;
-	bool port;
+	bool port, listens;
 	int (*open)(const char *name, struct err *e);
 } kinds[] = {
-	{ "virtio:", true, open_port },
-	{ "unix:", false, open_unix },
+	{ "virtio:", true, false, open_port },
+	{ "unix:", false, false, open_unix },
+	{ "listen:", true, true, open_listener },
 };
 
 int ga_carrier_open(struct ga_carrier *c, struct ga_loop *loop, struct mux *mux, const char *spec, struct err *e)
 {
-	*c = (struct ga_carrier){ .watch = { -1, on_event }, .loop = loop, .mux = mux };
+	*c = (struct ga_carrier){ .watch = { -1, on_event }, .listener = { -1, on_peer }, .listen_fd = -1, .loop = loop,
+				  .mux = mux };
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		size_t n = strlen(kinds[i].prefix);
 
 		if (strncmp(spec, kinds[i].prefix, n) != 0)
 			continue;
 		c->port = kinds[i].port;
+		if (kinds[i].listens) {
+			c->listen_fd = kinds[i].open(spec + n, e);
+			if (c->listen_fd < 0)
+				return -1;
+			await_peer(c);
+			return 0;
+		}
 		c->watch.fd = kinds[i].open(spec + n, e);
 		if (c->watch.fd < 0)
 			return -1;
@@ -169,7 +222,7 @@ int ga_carrier_open(struct ga_carrier *c, struct ga_loop *loop, struct mux *mux,
 		}
 		return 0;
 	}
-	return err_set(e, ERR_USAGE, "carrier \"%s\" is neither virtio:NAME nor unix:PATH", spec);
+	return err_set(e, ERR_USAGE, "carrier \"%s\" is neither virtio:NAME, unix:PATH nor listen:FD", spec);
 }
 
 void ga_carrier_flush(struct ga_carrier *c)
@@ -192,4 +245,6 @@ void ga_carrier_flush(struct ga_carrier *c)
 void ga_carrier_close(struct ga_carrier *c)
 {
 	ga_loop_close(c->loop, &c->watch);
+	if (c->listen_fd >= 0)
+		ga_loop_del(c->loop, &c->listener);
 }

@@ -2,7 +2,8 @@
  *
  * "virtio:NAME" is the port of that name. It is opened once and kept; whether somebody holds the host's end is
  * told by edges of EPOLLHUP, so an absent host costs nothing. "unix:PATH" connects to a listening socket; its end
- * ends the loop.
+ * ends the loop. "listen:FD" takes one connection at a time from an inherited listening socket and outlives each, as a
+ * port does: so the fake driver's machine is adopted like a real one.
  */
 #ifndef LIMA_GUESTAGENT_CARRIER_H
 #define LIMA_GUESTAGENT_CARRIER_H
@@ -15,9 +16,11 @@
 
 struct ga_carrier {
 	struct ga_watch watch;
+	struct ga_watch listener; /* "listen:": watched while nobody is connected */
+	int listen_fd;            /* -1 for the other kinds */
 	struct ga_loop *loop;
 	struct mux *mux;
-	bool port;      /* virtio-serial: outlives its peer */
+	bool port;      /* outlives its peer */
 	bool connected; /* somebody holds the other end */
 	bool writable;  /* no write has found it full since the last edge */
 };
