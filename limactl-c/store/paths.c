@@ -26,6 +26,7 @@ static const char *const files[] = {
 	[PATH_QMP_HA] = "qmp-ha.sock",
 	[PATH_QMP] = "qmp.sock",
 	[PATH_AGENT_SOCK] = "agent.sock",
+	[PATH_SERIAL_SOCK] = "serial.sock",
 	[PATH_SERIAL_LOG] = "serial.log",
 	[PATH_DRIVER_LOG] = "driver.stderr.log",
 	[PATH_DISK] = "disk",

@@ -20,6 +20,7 @@ enum path_name {
 	PATH_QMP_HA,      /* qmp-ha.sock: ours */
 	PATH_QMP,         /* qmp.sock: for people and tests */
 	PATH_AGENT_SOCK,  /* agent.sock: virtio-serial port io.limactl-c.agent.0 */
+	PATH_SERIAL_SOCK, /* serial.sock: the guest's serial console, read by the driver */
 	PATH_SERIAL_LOG,  /* serial.log */
 	PATH_DRIVER_LOG,  /* driver.stderr.log */
 	PATH_DISK,        /* disk */
