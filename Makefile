@@ -104,12 +104,12 @@ $(OUT)/replay_%: $(OUT)/obj/tests/fuzz/%.c.o $(OUT)/obj/tests/fuzz/replay.c.o $(
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(OUT)/core.a $(TEST_LIBS)
 FUZZ_SECONDS ?= 60
-FUZZ_CORE := $(filter-out limactl-c/image/%,$(CORE_SRC) $(call no_main,$(CLI_SRC) $(HA_SRC) $(wildcard guestagent/*.c)))
+FUZZ_CORE := $(CORE_SRC) $(call no_main,$(CLI_SRC) $(HA_SRC) $(IMAGE_SRC) $(wildcard guestagent/*.c))
 $(OUT)/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZ_CORE)
 	@mkdir -p $(@D)
 	$(call say,FUZZ)
 	$(Q)clang-14 -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -I. -D_GNU_SOURCE -DVERSION='"$(VERSION)"' \
-		-Wl,--gc-sections -ffunction-sections -o $@ $^ -lyaml -ljansson -luv
+		-Wl,--gc-sections -ffunction-sections -o $@ $^ -lyaml -ljansson -luv -lcurl -larchive -lcrypto
 
 unit: $(OUT)/test_$(T)
 	$(OUT)/test_$(T)
