@@ -1,0 +1,366 @@
+/* What the guest agent tells by itself: description, boot phase, provisioning, ports and their order, time. */
+#include "tests/unit/ga_host.h"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "guestagent/ports.h"
+#include "guestagent/script.h"
+#include "guestagent/session.h"
+
+/* --- ports as the test wants them: shared with the daemon's process --- */
+
+static struct shared {
+	volatile bool pending;
+	volatile unsigned scans;
+	volatile uint16_t port; /* told as listening by the next scan */
+	bool snapshot;
+} *shared;
+
+struct ports *ports_new(struct err *e)
+{
+	(void)e;
+	return (struct ports *)shared;
+}
+
+void ports_free(struct ports *p)
+{
+	(void)p;
+}
+
+int ports_fd(const struct ports *p)
+{
+	(void)p;
+	return -1;
+}
+
+int ports_interval(const struct ports *p)
+{
+	(void)p;
+	return -1;
+}
+
+const char *ports_kind(const struct ports *p)
+{
+	(void)p;
+	return "fake";
+}
+
+bool ports_pending(const struct ports *p)
+{
+	(void)p;
+	return shared->pending;
+}
+
+int ports_scan(struct ports *p, struct ap_ports *out, struct err *e)
+{
+	(void)p;
+	(void)e;
+	shared->scans++;
+	shared->pending = false;
+	*out = (struct ap_ports){ .snapshot = shared->snapshot };
+	shared->snapshot = false;
+	if (shared->port) {
+		out->count = 1;
+		out->change[0].listening = true;
+		out->change[0].port = (struct ap_port){ AP_TCP, 4, { 127, 0, 0, 1 }, shared->port };
+	}
+	return 0;
+}
+
+void ports_forget(struct ports *p)
+{
+	(void)p;
+	shared->snapshot = true;
+}
+
+/* --- tests --- */
+
+static struct host host;
+
+static int begin(void **state)
+{
+	(void)state;
+	if (!shared)
+		shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(shared != MAP_FAILED);
+	memset(shared, 0, sizeof(*shared));
+	host_begin(&host);
+	host_file(&host, "settings", "", 0600);
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	host_end(&host);
+	return 0;
+}
+
+static void it_describes_itself(void **state)
+{
+	(void)state;
+	host_file(&host, "boot-id", "00000000000000ff\n", 0600);
+	host_file(&host, "setup.warnings", "no second disk\nmore\n", 0600);
+	host_start_agent(&host);
+	host_until(&host, host.boot.phase == AP_BOOT_DONE && host.port_messages == 1);
+	assert_int_equal(host.info.pid, host.agent);
+	assert_int_equal(host.info.boot_id, 0xff);
+	assert_string_equal(host.info.version, VERSION);
+	assert_string_equal(host.info.port_events, "fake");
+	assert_true(*host.info.hostname && *host.info.kernel);
+	assert_true(host.ports.snapshot);
+	assert_string_equal(host.boot.detail, "no second disk");
+}
+
+static void a_new_agent_says_all_of_it_again(void **state)
+{
+	(void)state;
+	shared->port = 80;
+	host_start_agent(&host);
+	for (int i = 0; i < 10; i++) {
+		host_until(&host, host.boot.phase == AP_BOOT_DONE);
+		host_stop_agent(&host, i & 1 ? SIGKILL : SIGTERM);
+		memset(&host.boot, 0, sizeof(host.boot));
+		memset(&host.ports, 0, sizeof(host.ports));
+		host_start_agent(&host);
+		host_until(&host, host.boot.phase == AP_BOOT_DONE && host.ports.snapshot);
+		assert_int_equal(host.info.pid, host.agent);
+	}
+}
+
+static int serve(struct ap_open *o)
+{
+	struct err e;
+	int fd;
+
+	*o = (struct ap_open){ .kind = AP_OPEN_UNIX };
+	snprintf(o->path, sizeof(o->path), "%s/target", host.dir);
+	fd = sock_listen_unix(o->path, 0600, &e);
+	assert_true(fd >= 0);
+	return fd;
+}
+
+/* design: before any byte of an answer leaves the guest, every port change before it has been sent. */
+static void a_port_is_told_before_the_answer(void **state)
+{
+	struct pollfd pfd = { .events = POLLIN };
+	struct ap_open o;
+	struct peer p;
+	unsigned scans;
+	int fd;
+
+	(void)state;
+	host_start_agent(&host);
+	pfd.fd = serve(&o);
+	peer_open(&host, &p, &o);
+	host_until(&host, poll(&pfd, 1, 0) == 1);
+	fd = accept(pfd.fd, NULL, NULL);
+
+	for (uint16_t port = 1000; port < 1200; port++) {
+		size_t before = p.count;
+
+		shared->port = port;
+		shared->pending = true; /* the container listens, */
+		assert_int_equal(send(fd, "created", 7, 0), 7); /* then the engine answers */
+		host_until(&host, p.count == before + 7);
+		assert_int_equal(host.ports.change[0].port.port, port);
+		assert_int_equal(host.port_bytes, before);
+	}
+	shared->port = 0;
+
+	/* and nothing is looked up when nothing has changed */
+	scans = shared->scans;
+	for (int i = 0; i < 100; i++) {
+		size_t before = p.count;
+
+		assert_int_equal(send(fd, "log line", 8, 0), 8);
+		host_until(&host, p.count == before + 8);
+	}
+	assert_int_equal(shared->scans, scans);
+
+	/* the end of an answer counts as well */
+	shared->port = 2000;
+	shared->pending = true;
+	close(fd);
+	host_until(&host, p.end);
+	assert_int_equal(host.ports.change[0].port.port, 2000);
+	close(pfd.fd);
+}
+
+static struct ap_provision *script(int i)
+{
+	return &host.script[i];
+}
+
+static bool file_has(const char *name, const char *text)
+{
+	auto_buf b = BUF_INIT(1 << 20);
+	char path[200];
+	struct err e;
+
+	snprintf(path, sizeof(path), "%s/%s", host.dir, name);
+	return io_read_file(path, &b, &e) == 0 && b.len && strstr(b.data, text);
+}
+
+static void make_scripts(void)
+{
+	char path[200];
+
+	snprintf(path, sizeof(path), "%s/provision", host.dir);
+	assert_int_equal(mkdir(path, 0700), 0);
+	host_file(&host, "settings",
+		  "env.ONE=1 x\nparam.TWO=2\nprovision.00.mode=system\nprovision.01.mode=boot\n"
+		  "provision.02.mode=system\nprovision.03.mode=system\nprovision.04.mode=system\n",
+		  0600);
+	host_file(&host, "provision/00", "#!/bin/sh\necho \"$ONE $PARAM_TWO\" >>\"$0.out\"\n", 0600);
+	host_file(&host, "provision/01", "#!/bin/sh\necho never >>\"$0.out\"\n", 0600);
+	host_file(&host, "provision/02",
+		  "#!/bin/sh\nfor i in $(seq 50); do echo \"line $i\"; done\necho last >&2\nexit 42\n", 0600);
+	host_file(&host, "provision/03", "echo plain >>\"$0.out\"; kill -9 $$\n", 0600);
+	host_file(&host, "provision/04", "#!/no/such/interpreter\n", 0600);
+}
+
+static void check_scripts(void)
+{
+	assert_int_equal(script(0)->state, AP_PROVISION_OK);
+	assert_int_equal(script(1)->state, 0);
+	assert_int_equal(script(2)->state, AP_PROVISION_FAILED);
+	assert_int_equal(script(2)->status, 42);
+	assert_true(strncmp(script(2)->tail, "line 32\n", 8) == 0);
+	assert_non_null(strstr(script(2)->tail, "line 50\nlast\n"));
+	assert_int_equal(script(3)->state, AP_PROVISION_FAILED);
+	assert_int_equal(script(3)->status, -SIGKILL);
+	assert_int_equal(script(4)->state, AP_PROVISION_FAILED);
+	assert_int_equal(script(4)->status, 127);
+	assert_non_null(strstr(script(4)->tail, "No such file"));
+}
+
+static void scripts_run_in_order_and_once(void **state)
+{
+	(void)state;
+	make_scripts();
+	host_start_agent(&host);
+	host_until(&host, host.boot.phase == AP_BOOT_DONE);
+	check_scripts();
+	assert_true(file_has("provision/00.out", "1 x 2\n"));
+	assert_true(file_has("provision/03.out", "plain\n"));
+
+	/* an agent started anew repeats the results, not the scripts */
+	host_stop_agent(&host, SIGKILL);
+	memset(host.script, 0, sizeof(host.script));
+	memset(&host.boot, 0, sizeof(host.boot));
+	host_start_agent(&host);
+	host_until(&host, host.boot.phase == AP_BOOT_DONE);
+	check_scripts();
+	assert_false(file_has("provision/00.out", "1 x 2\n1 x 2\n"));
+}
+
+static void scripts_outlive_the_agent(void **state)
+{
+	(void)state;
+	make_scripts();
+	host_file(&host, "provision/00",
+		  "#!/bin/sh\necho run >>\"$0.out\"\nwhile [ ! -e \"${0%/*}/go\" ]; do sleep 0.05; done\n", 0600);
+	host_start_agent(&host);
+	host_until(&host, file_has("provision/00.out", "run"));
+	for (int i = 0; i < 3; i++) {
+		host_stop_agent(&host, SIGKILL);
+		host_start_agent(&host);
+		host_until(&host, script(0)->state == AP_PROVISION_RUNNING);
+		assert_int_equal(host.boot.phase, AP_BOOT_PROVISIONING);
+	}
+	host_file(&host, "provision/go", "", 0600);
+	host_until(&host, host.boot.phase == AP_BOOT_DONE);
+	check_scripts();
+	assert_false(file_has("provision/00.out", "run\nrun"));
+}
+
+static void an_interrupted_script_counts_as_failed(void **state)
+{
+	(void)state;
+	make_scripts();
+	host_file(&host, "provision/00.status", "running\n", 0600);
+	host_start_agent(&host);
+	host_until(&host, host.boot.phase == AP_BOOT_DONE);
+	assert_int_equal(script(0)->state, AP_PROVISION_FAILED);
+	assert_int_equal(script(0)->status, -SIGKILL);
+	assert_false(file_has("provision/00.out", "1 x 2"));
+	assert_int_equal(script(2)->status, 42);
+}
+
+static void keys_of_scripts(void **state)
+{
+	(void)state;
+	assert_int_equal(script_index("provision.00.mode"), 0);
+	assert_int_equal(script_index("provision.123.mode"), 123);
+	assert_int_equal(script_index("provision.0.mode"), -1);
+	assert_int_equal(script_index("provision.1000.mode"), -1);
+	assert_int_equal(script_index("provision.+1.mode"), -1);
+	assert_int_equal(script_index("provision.00.model"), -1);
+	assert_int_equal(script_index("provision.00"), -1);
+}
+
+static void pack_time(uint8_t body[8], uint64_t t)
+{
+	for (int i = 0; i < 8; i++)
+		body[i] = (uint8_t)(t >> (8 * i));
+}
+
+static void the_clock_is_set_when_it_differs(void **state)
+{
+	const uint64_t now = 1800000000ULL * 1000000000ULL, ms = 1000000;
+	uint8_t body[8];
+	bool bad;
+
+	(void)state;
+	pack_time(body, now + 99 * ms);
+	assert_int_equal(ga_clock_target(body, 8, now, &bad), 0);
+	assert_false(bad);
+	pack_time(body, now - 99 * ms);
+	assert_int_equal(ga_clock_target(body, 8, now, &bad), 0);
+	pack_time(body, now + 101 * ms);
+	assert_int_equal(ga_clock_target(body, 8, now, &bad), now + 101 * ms);
+	pack_time(body, now - 3600000 * ms);
+	assert_int_equal(ga_clock_target(body, 8, now, &bad), now - 3600000 * ms);
+	assert_false(bad);
+	pack_time(body, 0);
+	assert_int_equal(ga_clock_target(body, 8, now, &bad), 0);
+	assert_true(bad);
+	pack_time(body, UINT64_MAX);
+	assert_int_equal(ga_clock_target(body, 8, now, &bad), 0);
+	assert_true(bad);
+}
+
+static void nonsense_time_is_ignored_and_said_once(void **state)
+{
+	uint8_t body[8] = { 0 };
+
+	(void)state;
+	host_start_agent(&host);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(mux_send(host.mux, AP_MSG_TIME, body, 8), 0);
+	host_until(&host, file_has("log", "makes no sense"));
+	host_for(&host, 50);
+	assert_true(host.up);
+	assert_int_equal(host.ups, 1);
+	host_stop_agent(&host, SIGTERM);
+	assert_false(file_has("log", "ignored\nlima-guestagent: warning: the host"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(it_describes_itself, begin, end),
+		cmocka_unit_test_setup_teardown(a_new_agent_says_all_of_it_again, begin, end),
+		cmocka_unit_test_setup_teardown(a_port_is_told_before_the_answer, begin, end),
+		cmocka_unit_test_setup_teardown(scripts_run_in_order_and_once, begin, end),
+		cmocka_unit_test_setup_teardown(scripts_outlive_the_agent, begin, end),
+		cmocka_unit_test_setup_teardown(an_interrupted_script_counts_as_failed, begin, end),
+		cmocka_unit_test(keys_of_scripts),
+		cmocka_unit_test(the_clock_is_set_when_it_differs),
+		cmocka_unit_test_setup_teardown(nonsense_time_is_ignored_and_said_once, begin, end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
