@@ -104,7 +104,7 @@ static void peer_gone(struct ga_carrier *c)
 		c->connected = false;
 		mux_carrier_lost(c->mux);
 	}
-	if (!c->port)
+	if (!c->port && c->listen_fd < 0)
 		c->loop->quit = true;
 	if (c->listen_fd >= 0 && c->watch.fd >= 0) {
 		ga_loop_close(c->loop, &c->watch);
@@ -191,7 +191,7 @@ static const struct {
 } kinds[] = {
 	{ "virtio:", true, false, open_port },
 	{ "unix:", false, false, open_unix },
-	{ "listen:", true, true, open_listener },
+	{ "listen:", false, true, open_listener },
 };
 
 int ga_carrier_open(struct ga_carrier *c, struct ga_loop *loop, struct mux *mux, const char *spec, struct err *e)

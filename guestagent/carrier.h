@@ -20,7 +20,7 @@ struct ga_carrier {
 	int listen_fd;            /* -1 for the other kinds */
 	struct ga_loop *loop;
 	struct mux *mux;
-	bool port;      /* outlives its peer */
+	bool port;      /* virtio-serial: outlives its peer, and we are in a guest */
 	bool connected; /* somebody holds the other end */
 	bool writable;  /* no write has found it full since the last edge */
 };
