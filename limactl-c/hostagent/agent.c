@@ -120,7 +120,7 @@ struct jx *ha_status(const struct ha *ha)
 	jx_set_int(o, "vmPid", vmctl_pid(ha->vm));
 	jx_set_bool(o, "degraded", jx_count(ha->errors) > 0);
 	jx_set(o, "errors", jx_copy(ha->errors));
-	jx_set(o, "waitingFor", waiting);
+	jx_set(o, "waiting", waiting);
 	jx_set(o, "ports", publish_json(ha->publish));
 	jx_set_int(o, "connections", (int64_t)conns_count(ha->conns));
 	jx_set(o, "agent", agent_json(ha));

@@ -11,6 +11,9 @@
 #include "lib/sock.h"
 #include "limactl-c/base/mem.h"
 
+/* The stream's buffer grows to hold one read: a whole window for a few bytes would be a waste. */
+enum { READ_MAX = 64 * 1024 };
+
 struct conns {
 	struct loop *loop;
 	struct guest *guest;
@@ -84,7 +87,7 @@ static void update(struct conn *c)
 /* Client to guest. -1: c is gone. */
 static int pump_in(struct conn *c)
 {
-	size_t n = MUX_WINDOW;
+	size_t n = READ_MAX;
 	uint8_t *p = mux_tx_reserve(c->st.mux, &n);
 	ssize_t k;
 
@@ -95,9 +98,10 @@ static int pump_in(struct conn *c)
 	do
 		k = read(c->fd, p, n);
 	while (k < 0 && errno == EINTR);
-	if (k > 0) {
-		mux_tx_commit(c->st.mux, (size_t)k);
-	} else if (k == 0) {
+	mux_tx_commit(c->st.mux, k > 0 ? (size_t)k : 0); /* nothing: the place is given back */
+	if (k > 0)
+		return 0;
+	if (k == 0) {
 		c->in_ended = true;
 		mux_finish(c->st.mux);
 	} else if (errno != EAGAIN) {
