@@ -9,7 +9,10 @@
 #include "lib/cleanup.h"
 #include "limactl-c/base/mem.h"
 
-enum { WORD_MAX = 64 }; /* longer words are never a typing slip of a short key */
+enum {
+	WORD_MAX = 64, /* longer words are never a typing slip of a short key */
+	SLIP = 4,      /* cost of a letter changed, added, left out or a pair swapped; another case costs 1 */
+};
 
 char *text_shell_quote(const char *s)
 {
@@ -73,12 +76,11 @@ char *text_duration(uint64_t seconds)
 	return xasprintf("%s%s%s", hours, minutes, secs);
 }
 
-/* Two points for a letter changed, added, left out or a pair swapped, one for its case. */
 static unsigned letter_cost(char a, char b)
 {
 	if (a == b)
 		return 0;
-	return tolower((unsigned char)a) == tolower((unsigned char)b) ? 1 : 2;
+	return tolower((unsigned char)a) == tolower((unsigned char)b) ? 1 : SLIP;
 }
 
 static unsigned least(unsigned a, unsigned b)
@@ -91,16 +93,16 @@ static unsigned distance(const char *a, size_t n, const char *b, size_t m)
 	unsigned row[3][WORD_MAX + 1];
 
 	for (size_t j = 0; j <= m; j++)
-		row[0][j] = 2 * (unsigned)j;
+		row[0][j] = SLIP * (unsigned)j;
 	for (size_t i = 1; i <= n; i++) {
 		unsigned *now = row[i % 3], *last = row[(i + 2) % 3], *before = row[(i + 1) % 3];
 
-		now[0] = 2 * (unsigned)i;
+		now[0] = SLIP * (unsigned)i;
 		for (size_t j = 1; j <= m; j++) {
 			now[j] = last[j - 1] + letter_cost(a[i - 1], b[j - 1]);
-			now[j] = least(now[j], least(last[j], now[j - 1]) + 2);
+			now[j] = least(now[j], least(last[j], now[j - 1]) + SLIP);
 			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-				now[j] = least(now[j], before[j - 2] + 2);
+				now[j] = least(now[j], before[j - 2] + SLIP);
 		}
 	}
 	return row[n % 3][m];
@@ -122,8 +124,8 @@ const char *text_nearest(const char *word, const char *const *known, size_t coun
 			continue;
 		cost = distance(word, n, known[i], m);
 		/* One slip in three letters of the longer word, but one always. */
-		allowed = 2 * (unsigned)((n > m ? n : m) / 3);
-		if (cost <= (allowed > 2 ? allowed : 2) && cost < 2 * m && (!best || cost < best_cost)) {
+		allowed = SLIP * (unsigned)((n > m ? n : m) / 3);
+		if (cost <= (allowed > SLIP ? allowed : SLIP) && cost < SLIP * m && (!best || cost < best_cost)) {
 			best = known[i];
 			best_cost = cost;
 		}

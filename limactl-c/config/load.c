@@ -252,8 +252,8 @@ static void load_map(struct load *l, const struct ynode *map, const char *group,
 		const struct ynode *key = map->key[i], *n = map->item[i];
 		auto_free char *path = xasprintf("%s%s%s", group, dot, key->text);
 		auto_free char *path_shown = xasprintf("%s%s%s", shown, dot, key->text);
-		/* A key written with dots or brackets is no path. */
-		bool word = !strpbrk(key->text, ".[");
+		/* A key that is empty or written with dots or brackets is no path. */
+		bool word = *key->text && !strpbrk(key->text, ".[");
 		const struct key *k = word ? schema_find(path) : NULL;
 
 		if (k) {

@@ -1,0 +1,94 @@
+/* The table of keys agrees with itself. */
+#include "tests/unit/cfg_util.h"
+
+#include <stdlib.h>
+
+#include "limactl-c/config/schema.h"
+
+static void test_paths_are_unique_and_no_value_is_a_group(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < schema_count; i++) {
+		assert_ptr_equal(schema_find(schema[i].path), &schema[i]);
+		if (schema_is_group(schema[i].path))
+			fail_msg("%s is a value and a group", schema[i].path);
+	}
+}
+
+static void test_every_key_of_ours_has_help_that_fits_a_line(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < schema_count; i++) {
+		const struct key *k = &schema[i];
+
+		if ((k->type == KEY_LATER) != (k->help == NULL) || (k->help && strlen(k->help) > 100))
+			fail_msg("%s", k->path);
+	}
+}
+
+static void test_list_rows_lie_in_their_element(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < schema_count; i++) {
+		const char *end = strstr(schema[i].path, "[]");
+		auto_free char *list = end ? strndup(schema[i].path, (size_t)(end - schema[i].path)) : NULL;
+		const struct key *k = list ? schema_find(list) : NULL;
+
+		if (end && (!k || k->type != KEY_LIST || schema[i].at >= k->size))
+			fail_msg("%s", schema[i].path);
+		if (!end && schema[i].at >= sizeof(struct cfg))
+			fail_msg("%s", schema[i].path);
+	}
+}
+
+static void test_defaults_pass_their_own_rows(void **state)
+{
+	static const size_t scalars = 1 << KEY_STRING | 1 << KEY_BOOL | 1 << KEY_COUNT | 1 << KEY_SIZE | 1 << KEY_SECONDS;
+
+	(void)state;
+	for (size_t i = 0; i < schema_count; i++) {
+		const struct key *k = &schema[i];
+		uint64_t field = 0;
+		struct err e = { 0 };
+
+		if (!k->def || !(scalars & (size_t)1 << k->type))
+			continue;
+		if (schema_set(k, &field, k->def, &e) < 0)
+			fail_msg("%s: %s", k->path, e.msg);
+		if (k->type == KEY_STRING)
+			free(*(char **)(void *)&field);
+	}
+}
+
+static void test_children_are_named_once_in_order(void **state)
+{
+	char *names[64];
+	size_t n = schema_children("images[].kernel", names, 64);
+
+	(void)state;
+	assert_int_equal(n, 4);
+	assert_string_equal(names[0], "location");
+	assert_string_equal(names[3], "cmdline");
+	for (size_t i = 0; i < n; i++)
+		free(names[i]);
+	n = schema_children("", names, 64);
+	assert_in_range(n, 30, 63);
+	assert_string_equal(names[0], "minimumLimaVersion");
+	assert_string_equal(names[2], "vmOpts");
+	for (size_t i = 0; i < n; i++)
+		free(names[i]);
+	assert_int_equal(schema_children("image", names, 64), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_paths_are_unique_and_no_value_is_a_group),
+		cmocka_unit_test(test_every_key_of_ours_has_help_that_fits_a_line),
+		cmocka_unit_test(test_list_rows_lie_in_their_element),
+		cmocka_unit_test(test_defaults_pass_their_own_rows),
+		cmocka_unit_test(test_children_are_named_once_in_order),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

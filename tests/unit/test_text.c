@@ -1,0 +1,111 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka wants these first */
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/buf.h"
+#include "limactl-c/base/mem.h"
+#include "limactl-c/base/text.h"
+
+static void test_a_shell_reads_back_what_was_quoted(void **state)
+{
+	static const char *const words[] = { "plain",  "",     "a b",       "it's",   "$HOME `id` \"x\" \\", "*?[]{}~#!&;<>|()",
+					     "-n",     "''",   "line\nend", "tab\t",  "\xc3\xa9t\xc3\xa9",    "a=b" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		auto_free char *quoted = text_shell_quote(words[i]);
+		auto_free char *command = xasprintf("printf %%s %s", quoted);
+		char out[100] = "";
+		FILE *f = popen(command, "r");
+		size_t n;
+
+		assert_non_null(f);
+		n = fread(out, 1, sizeof(out) - 1, f);
+		out[n] = '\0';
+		assert_int_equal(pclose(f), 0);
+		assert_string_equal(out, words[i]);
+	}
+}
+
+static void test_sizes_use_the_largest_unit(void **state)
+{
+	static const struct {
+		uint64_t bytes;
+		const char *text;
+	} rows[] = {
+		{ 0, "0B" },
+		{ 1023, "1023B" },
+		{ 1024, "1KiB" },
+		{ (uint64_t)4 << 30, "4GiB" },
+		{ (uint64_t)3 << 29, "1.5GiB" },
+		{ ((uint64_t)1 << 30) + ((uint64_t)1 << 28), "1.25GiB" },
+		{ ((uint64_t)1 << 20) - 1, "1024KiB" },
+		{ UINT64_MAX, "16EiB" },
+		{ (uint64_t)100 << 40, "100TiB" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		auto_free char *text = text_size(rows[i].bytes);
+
+		assert_string_equal(text, rows[i].text);
+	}
+}
+
+static void test_durations_leave_out_what_is_zero(void **state)
+{
+	static const struct {
+		uint64_t seconds;
+		const char *text;
+	} rows[] = { { 0, "0s" }, { 59, "59s" }, { 60, "1m" }, { 90, "1m30s" }, { 3600, "1h" }, { 3661, "1h1m1s" } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		auto_free char *text = text_duration(rows[i].seconds);
+
+		assert_string_equal(text, rows[i].text);
+	}
+}
+
+static void test_the_nearest_word_is_a_slip_not_a_guess(void **state)
+{
+	static const char *const known[] = { "cpus", "memory", "disk", "os", "cpuType", "portForwards", "vmType", "message" };
+	static const struct {
+		const char *word, *near;
+	} rows[] = {
+		{ "memroy", "memory" },  { "mem", NULL },         { "cpu", "cpus" },   { "CPUs", "cpus" },
+		{ "cpuTyp", "cpuType" }, { "portForward", "portForwards" }, { "portforwards", "portForwards" },
+		{ "dsik", "disk" },      { "x", NULL },           { "", NULL },        { "networks", NULL },
+		{ "mesage", "message" }, { "vmtype", "vmType" },  { "xy", NULL },
+	};
+	char longer[200];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const char *near = text_nearest(rows[i].word, known, sizeof(known) / sizeof(*known));
+
+		if ((near == NULL) != (rows[i].near == NULL) || (near && strcmp(near, rows[i].near)))
+			fail_msg("%s: %s", rows[i].word, near ? near : "(none)");
+	}
+	memset(longer, 'c', sizeof(longer) - 1);
+	longer[sizeof(longer) - 1] = '\0';
+	assert_null(text_nearest(longer, known, sizeof(known) / sizeof(*known)));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_shell_reads_back_what_was_quoted),
+		cmocka_unit_test(test_sizes_use_the_largest_unit),
+		cmocka_unit_test(test_durations_leave_out_what_is_zero),
+		cmocka_unit_test(test_the_nearest_word_is_a_slip_not_a_guess),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
