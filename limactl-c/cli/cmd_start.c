@@ -31,10 +31,7 @@ static int find_instance(const char *arg, const struct start_opts *o, struct ins
 		return err_set(e, ERR_USAGE, "--name is for a new instance; \"%s\" is the name of one", arg);
 	if (inst_open(arg, i, e) == 0)
 		return 0;
-	if (e->kind != ERR_NOTFOUND)
-		return -1;
-	err_wrap(e, "start");
-	if (fs_exists(arg))
+	if (e->kind == ERR_NOTFOUND && fs_exists(arg))
 		return err_set(e, ERR_NOTFOUND, "instance \"%s\" does not exist; for the file of that name say ./%s", arg,
 			       arg);
 	return -1;

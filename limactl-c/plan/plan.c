@@ -25,7 +25,7 @@ char *making_guest_text(const struct making *m, const char *text)
 	return cfg_expand(text, m->guest_field, m->guest_fields);
 }
 
-static char *hostname_of(const char *name)
+char *plan_hostname(const char *name)
 {
 	char *s = xasprintf("lima-%s", name);
 
@@ -121,7 +121,6 @@ static int make_boot(struct making *m, const struct platform *pf, struct err *e)
 	p->initrd_base = xstrdup(im->initrd);
 	p->initrd = path_in(p->dir, PATH_INITRD);
 	p->disk_base = xstrdup(im->disk);
-	p->disk_size = m->c->disk;
 	add_disk(p, path_in(p->dir, PATH_DISK), "qcow2", false);
 	if (im->engine_disk)
 		add_disk(p, xstrdup(im->engine_disk), "raw", true);
@@ -139,6 +138,7 @@ int plan_make_machine(struct making *m, struct err *e)
 	p->arch = xstrdup(c->arch);
 	p->cpus = c->cpus;
 	p->memory = c->memory;
+	p->disk_size = c->disk;
 	p->init = !strcmp(c->guest.init, "openrc") ? PLAN_INIT_OPENRC : PLAN_INIT_LEAN;
 	p->agent = xstrdup(m->h->agent);
 	if (p->driver == PLAN_FAKE)
@@ -190,7 +190,7 @@ int plan_make(const struct cfg *c, const struct plan_host *h, const struct plan_
 	struct making m = { .c = c, .h = h, .images = images, .p = out };
 	int rc;
 
-	*out = (struct plan){ .name = xstrdup(name), .dir = xstrdup(dir), .hostname = hostname_of(name) };
+	*out = (struct plan){ .name = xstrdup(name), .dir = xstrdup(dir), .hostname = plan_hostname(name) };
 	make_fields(&m);
 	make_idle(&m);
 	out->message = c->message ? making_host_text(&m, c->message) : xstrdup("");

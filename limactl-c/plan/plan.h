@@ -127,6 +127,8 @@ struct plan_images {
 int plan_make(const struct cfg *c, const struct plan_host *h, const struct plan_images *images, const char *name,
 	      const char *dir, struct plan *out, struct err *e);
 
+char *plan_hostname(const char *name); /* of an instance's guest, as Lima's; malloc'd */
+
 /* The settings as the guest reads them (lib/settings.h); malloc'd. */
 char *plan_settings_text(const struct plan *p, struct err *e);
 
