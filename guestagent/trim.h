@@ -3,7 +3,7 @@
  * inotify, and a wait is armed only when there is something to do after it.
  *
  * Wire it so (daemon's loop):
- *   t = trim_new(enabled);
+ *   t = trim_new(settings);
  *   watch trim_fd(t) for POLLIN (skip when -1); when readable: trim_ready(t)
  *   after boot provisioning has finished: trim_boot_done(t)
  *   the loop's timeout is at most trim_timeout(t, now) ms (-1 = none); when it has passed: trim_expired(t, now)
@@ -12,17 +12,24 @@
 #ifndef LIMA_GUESTAGENT_TRIM_H
 #define LIMA_GUESTAGENT_TRIM_H
 
-#include <stdbool.h>
 #include <stdint.h>
+
+#include "lib/settings.h"
 
 struct trim;
 
-struct trim *trim_new(bool enabled); /* NULL when memory is short; all calls accept NULL */
+struct trim *trim_new(const struct settings *s); /* NULL when memory is short; all calls accept NULL */
 void trim_free(struct trim *t);
 int trim_fd(const struct trim *t);
 void trim_ready(struct trim *t);
 void trim_boot_done(struct trim *t);
 int trim_timeout(const struct trim *t, uint64_t now_ms); /* CLOCK_MONOTONIC milliseconds */
 void trim_expired(struct trim *t, uint64_t now_ms);
+
+/* When a run wanted at now_ms is due; last: when the one before began, 0 = there was none. */
+uint64_t trim_next(uint64_t last, uint64_t now_ms);
+
+/* Tells the disk which blocks of the file system at path are free; *bytes how many bytes that were. -1 with errno. */
+int trim_filesystem(const char *path, uint64_t *bytes);
 
 #endif

@@ -1,0 +1,117 @@
+/* net.c - the guest's network by its known addresses: no DHCP, no wait, no process. */
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <net/if.h>
+#include <net/if_arp.h>
+#include <net/route.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "guestagent/setup_steps.h"
+#include "lib/cleanup.h"
+
+static int set_flags(int fd, const char *name, struct err *e)
+{
+	struct ifreq r = { 0 };
+
+	snprintf(r.ifr_name, sizeof(r.ifr_name), "%s", name);
+	if (ioctl(fd, SIOCGIFFLAGS, &r) < 0)
+		return err_errno(e, "interface %s", name);
+	r.ifr_flags |= IFF_UP | IFF_RUNNING;
+	return ioctl(fd, SIOCSIFFLAGS, &r) < 0 ? err_errno(e, "cannot bring %s up", name) : 0;
+}
+
+static int set_address(int fd, const char *name, unsigned long request, struct in_addr a, struct err *e)
+{
+	struct ifreq r = { 0 };
+	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_addr = a };
+
+	snprintf(r.ifr_name, sizeof(r.ifr_name), "%s", name);
+	memcpy(&r.ifr_addr, &sa, sizeof(sa));
+	return ioctl(fd, request, &r) < 0 ? err_errno(e, "cannot set the address of %s", name) : 0;
+}
+
+static int add_default_route(int fd, struct in_addr gateway, struct err *e)
+{
+	struct sockaddr_in any = { .sin_family = AF_INET };
+	struct sockaddr_in via = { .sin_family = AF_INET, .sin_addr = gateway };
+	struct rtentry r = { .rt_flags = RTF_UP | RTF_GATEWAY };
+
+	memcpy(&r.rt_dst, &any, sizeof(any));
+	memcpy(&r.rt_genmask, &any, sizeof(any));
+	memcpy(&r.rt_gateway, &via, sizeof(via));
+	if (ioctl(fd, SIOCADDRT, &r) < 0 && errno != EEXIST)
+		return err_errno(e, "cannot set the default route");
+	return 0;
+}
+
+/* The first Ethernet card that is not virtual: eth0, unless somebody renames cards. */
+static int find_card(char name[IF_NAMESIZE], struct err *e)
+{
+	struct dirent *d;
+	DIR *dir = opendir("/sys/class/net");
+
+	name[0] = '\0';
+	while (dir && (d = readdir(dir))) {
+		char device[300];
+
+		snprintf(device, sizeof(device), "/sys/class/net/%s/device", d->d_name);
+		if (strlen(d->d_name) >= IF_NAMESIZE || access(device, F_OK) < 0)
+			continue;
+		if (!name[0] || strcmp(d->d_name, name) < 0)
+			snprintf(name, IF_NAMESIZE, "%.*s", IF_NAMESIZE - 1, d->d_name);
+	}
+	if (dir)
+		closedir(dir);
+	return name[0] ? 0 : err_set(e, ERR_NOTFOUND, "there is no network card");
+}
+
+static int address_of(const struct setup *su, const char *key, const char *otherwise, struct in_addr *a, struct err *e)
+{
+	const char *text = settings_get(su->settings, key, otherwise);
+
+	if (inet_pton(AF_INET, text, a) != 1)
+		return err_set(e, ERR_INVALID, "%s=%.64s is no IPv4 address", key, text);
+	return 0;
+}
+
+static int card_up(const struct setup *su, int fd, struct err *e)
+{
+	unsigned long long prefix = su_number(su, "net.prefix", 24);
+	struct in_addr address, gateway, mask;
+	char card[IF_NAMESIZE];
+
+	if (prefix < 1 || prefix > 32)
+		return err_set(e, ERR_INVALID, "net.prefix is not 1 to 32");
+	mask.s_addr = htonl(0xffffffffu << (32 - prefix));
+	if (address_of(su, "net.address", "10.0.2.15", &address, e) < 0 ||
+	    address_of(su, "net.gateway", "10.0.2.2", &gateway, e) < 0 || find_card(card, e) < 0)
+		return -1;
+	if (set_address(fd, card, SIOCSIFADDR, address, e) < 0 || set_address(fd, card, SIOCSIFNETMASK, mask, e) < 0 ||
+	    set_flags(fd, card, e) < 0)
+		return -1;
+	return add_default_route(fd, gateway, e);
+}
+
+int net_up(const struct setup *su, struct err *e)
+{
+	auto_close int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct in_addr dns;
+	char text[80];
+
+	if (fd < 0)
+		return err_errno(e, "no sockets");
+	if (set_flags(fd, "lo", e) < 0)
+		return -1;
+	if (address_of(su, "net.dns", "10.0.2.3", &dns, e) < 0)
+		return -1;
+	snprintf(text, sizeof(text), "nameserver %s\n", settings_get(su->settings, "net.dns", "10.0.2.3"));
+	if (su_block(su, "/etc/resolv.conf", text, e) < 0)
+		return -1;
+	return card_up(su, fd, e);
+}

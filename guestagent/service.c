@@ -1,0 +1,349 @@
+/* service.c - `agent service NAME`: becomes syslogd, containerd or dockerd.
+ *
+ * Busybox init keeps it alive and starts it again at once, so the pause after a quick death is ours. The program
+ * takes our process over: nothing of the agent stays resident, and the process id noted is the program's.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include "guestagent/service.h"
+#include "guestagent/setup.h"
+#include "guestagent/setup_util.h"
+#include "guestagent/user.h"
+#include "lib/cleanup.h"
+#include "lib/io.h"
+#include "lib/log.h"
+
+enum {
+	ARGS_MAX = 12,
+	QUICK_DEATH_S = 10, /* a shorter life counts as a failure to start */
+	PAUSE_MAX_S = 60,
+	LOG_TRIES = 50,           /* times 10 ms: syslogd starts beside us */
+	LOG_FILE_MAX = 1 << 20,   /* without syslogd: a larger file is emptied at the next start */
+	FIRST_FD = 3,             /* of a socket handed over (sd_listen_fds) */
+};
+
+#define DOCKER_SOCK "/run/docker.sock"
+#define USER_JSON "/etc/docker/daemon.json"
+
+static int become_syslogd(const struct setup *su, const char **argv, struct err *e);
+static int become_containerd(const struct setup *su, const char **argv, struct err *e);
+static int become_dockerd(const struct setup *su, const char **argv, struct err *e);
+
+static const struct {
+	const char *name;
+	/* Prepares the process and fills argv. */
+	int (*become)(const struct setup *su, const char **argv, struct err *e);
+	bool logs; /* its output goes to syslog */
+} services[] = {
+	{ "syslogd", become_syslogd, false },
+	{ "containerd", become_containerd, true },
+	{ "dockerd", become_dockerd, true },
+};
+enum { SERVICES = sizeof(services) / sizeof(services[0]) };
+
+/* --- pause after quick deaths --- */
+
+static unsigned long uptime(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (unsigned long)t.tv_sec;
+}
+
+unsigned service_pause(unsigned failures)
+{
+	if (failures == 0)
+		return 0;
+	return failures > 6 ? PAUSE_MAX_S : 1u << (failures - 1);
+}
+
+/* Counts a quick death, sleeps as the count says, and notes the new start: "<failures> <start>\n". */
+static void hold_back(const char *name)
+{
+	char path[200];
+	unsigned failures = 0;
+	unsigned long started;
+	FILE *f;
+
+	snprintf(path, sizeof(path), RUN_DIR "/service.%s", name);
+	f = fopen(path, "re");
+	if (f && fscanf(f, "%u %lu", &failures, &started) == 2)
+		failures = uptime() < started + QUICK_DEATH_S ? failures + 1 : 0;
+	if (f)
+		fclose(f);
+	if (service_pause(failures)) {
+		log_warn("%s ended too soon, %u times; trying again in %u s", name, failures, service_pause(failures));
+		sleep(service_pause(failures));
+	}
+	f = fopen(path, "we");
+	if (f) {
+		fprintf(f, "%u %lu\n", failures, uptime());
+		fclose(f);
+	}
+}
+
+static void note_pid(const char *name)
+{
+	char path[200];
+	FILE *f;
+
+	snprintf(path, sizeof(path), RUN_DIR "/%s.pid", name);
+	f = fopen(path, "we");
+	if (!f)
+		return;
+	fprintf(f, "%d\n", (int)getpid());
+	fclose(f);
+}
+
+pid_t service_pid(const char *name)
+{
+	char path[200];
+	int pid = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), RUN_DIR "/%s.pid", name);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	if (fscanf(f, "%d", &pid) != 1 || pid < 2)
+		pid = 0;
+	fclose(f);
+	return pid;
+}
+
+/* --- where its words go --- */
+
+/* A datagram socket on /dev/log: each line written becomes a message in the ring, with no process between. */
+static int open_syslog(void)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX, .sun_path = "/dev/log" };
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	for (int i = 0; fd >= 0; i++) {
+		if (connect(fd, (struct sockaddr *)&sa, sizeof(sa)) == 0)
+			return fd;
+		if (i == LOG_TRIES)
+			break;
+		usleep(10000);
+	}
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+static int open_log_file(const char *name)
+{
+	char path[200];
+	struct stat st;
+	int fd;
+
+	snprintf(path, sizeof(path), "/var/log/%s.log", name);
+	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size > LOG_FILE_MAX && ftruncate(fd, 0) < 0)
+		log_warn("%s: %s", path, strerror(errno));
+	return fd;
+}
+
+static void redirect(const struct setup *su, const char *name)
+{
+	int fd = su_number(su, "tuning.syslogRing", 0) ? open_syslog() : -1;
+
+	if (fd < 0)
+		fd = open_log_file(name);
+	if (fd < 0)
+		return;
+	dup2(fd, STDOUT_FILENO);
+	dup2(fd, STDERR_FILENO);
+	if (fd > STDERR_FILENO)
+		close(fd);
+}
+
+/* --- the programs --- */
+
+static int become_syslogd(const struct setup *su, const char **argv, struct err *e)
+{
+	static char ring[24];
+
+	(void)e;
+	snprintf(ring, sizeof(ring), "-C%llu", su_number(su, "tuning.syslogRing", 65536) / 1024);
+	argv[0] = "syslogd";
+	argv[1] = "-n";
+	argv[2] = "-t";
+	argv[3] = ring;
+	return 0;
+}
+
+static void oom_score(const char *score)
+{
+	auto_close int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0 && write(fd, score, strlen(score)) < 0)
+		log_warn("oom_score_adj: %s", strerror(errno));
+}
+
+static void raise_files(void)
+{
+	struct rlimit files = { 1048576, 1048576 };
+
+	if (setrlimit(RLIMIT_NOFILE, &files) < 0)
+		log_warn("open files: %s", strerror(errno));
+}
+
+static int become_containerd(const struct setup *su, const char **argv, struct err *e)
+{
+	char path[SU_PATH_MAX];
+
+	(void)e;
+	raise_files();
+	oom_score("-999");
+	argv[0] = "containerd";
+	if (access(su_path(su, "/etc/containerd/config.toml", path), F_OK) < 0) {
+		argv[1] = "--config";
+		argv[2] = RUN_DIR "/containerd.toml";
+	}
+	return 0;
+}
+
+/* QEMU's emulation keeps translated code by virtual address, so programs that land elsewhere at each start, as the
+ * dozens of iptables calls of Docker's start do, are translated anew each time. Containers are not touched: they
+ * descend from containerd. */
+static bool is_emulated(void)
+{
+#if defined(__x86_64__)
+	unsigned a, b, c, d;
+	char vendor[13] = { 0 };
+
+	if (!__get_cpuid(1, &a, &b, &c, &d) || !(c >> 31))
+		return false;
+	__cpuid(0x40000000, a, b, c, d);
+	memcpy(vendor, &b, 4);
+	memcpy(vendor + 4, &c, 4);
+	memcpy(vendor + 8, &d, 4);
+	return strcmp(vendor, "TCGTCGTCGTCG") == 0;
+#else
+	return false;
+#endif
+}
+
+/* docker.sock, listening before dockerd does: who connects meanwhile waits for the answer instead of being refused.
+ * It becomes descriptor FIRST_FD. */
+static int listen_for_docker(struct err *e)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX, .sun_path = DOCKER_SOCK };
+	struct group *group = getgrnam("docker");
+	char pid[24];
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	if (fd < 0)
+		return err_errno(e, "no sockets");
+	unlink(DOCKER_SOCK);
+	if (bind(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0 || chmod(DOCKER_SOCK, 0660) < 0 ||
+	    chown(DOCKER_SOCK, 0, group ? group->gr_gid : 0) < 0 || listen(fd, 128) < 0 ||
+	    (fd != FIRST_FD && dup2(fd, FIRST_FD) < 0)) {
+		err_errno(e, "%s", DOCKER_SOCK);
+		close(fd);
+		return -1;
+	}
+	if (fd != FIRST_FD)
+		close(fd);
+	snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	setenv("LISTEN_PID", pid, 1);
+	setenv("LISTEN_FDS", "1", 1);
+	return 0;
+}
+
+static int become_dockerd(const struct setup *su, const char **argv, struct err *e)
+{
+	auto_buf own = BUF_INIT(SU_FILE_MAX);
+	char path[SU_PATH_MAX];
+	bool has_own = access(su_path(su, USER_JSON, path), F_OK) == 0;
+	int n = 0;
+
+	raise_files();
+	if (is_emulated())
+		personality(ADDR_NO_RANDOMIZE);
+	if (has_own && su_read(su, USER_JSON, &own, e) < 0)
+		return -1;
+	argv[n++] = "dockerd";
+	if (has_own) {
+		argv[n++] = "--containerd";
+		argv[n++] = "/run/containerd/containerd.sock";
+	} else {
+		argv[n++] = "--config-file";
+		argv[n++] = RUN_DIR "/daemon.json";
+	}
+	/* dockerd refuses hosts said twice. */
+	if (has_own && strstr(own.data, "\"hosts\""))
+		return 0;
+	argv[n++] = "-H";
+	argv[n++] = "fd://";
+	return listen_for_docker(e);
+}
+
+/* --- main --- */
+
+static void load(struct settings *s, struct buf *text)
+{
+	struct err e;
+
+	if (io_read_file(RUN_DIR "/settings", text, &e) < 0 || !text->len)
+		return;
+	if (settings_parse(s, text->data, &e) < 0)
+		s->count = 0;
+}
+
+static int run(const struct setup *su, size_t i)
+{
+	const char *argv[ARGS_MAX] = { NULL };
+	struct ga_user root;
+	struct err e = { 0 };
+
+	if (ga_user_find(&root, su->settings, true, &e) == 0)
+		ga_user_environment(&root, su->settings, RUN_DIR);
+	if (services[i].logs)
+		redirect(su, services[i].name);
+	hold_back(services[i].name);
+	note_pid(services[i].name);
+	if (services[i].become(su, argv, &e) < 0) {
+		log_error("%s: %s", services[i].name, e.msg);
+		return 1;
+	}
+	execvp(argv[0], (char *const *)(void *)argv);
+	log_error("cannot run %s: %s", argv[0], strerror(errno));
+	/* A guest without it: init would try for ever. */
+	while (errno == ENOENT)
+		pause();
+	return 1;
+}
+
+int service_main(int argc, char **argv)
+{
+	static struct settings settings;
+	struct setup su = { &settings, "" };
+	auto_buf text = BUF_INIT(SETTINGS_SIZE_MAX);
+
+	log_init("lima-guestagent", STDERR_FILENO, LOG_TEXT, LOG_INFO_);
+	for (size_t i = 0; argc == 2 && i < SERVICES; i++)
+		if (strcmp(argv[1], services[i].name) == 0) {
+			load(&settings, &text);
+			return run(&su, i);
+		}
+	fprintf(stderr, "usage: service syslogd|containerd|dockerd\n");
+	return 2;
+}

@@ -1,0 +1,24 @@
+/* setup_steps.h - the steps of `agent setup`, each in the file of its subject.
+ *
+ * A step that fails says why in *e; setup notes the sentence as a warning and goes on: a guest with a defect that
+ * can be looked into is worth more than one that does not come up.
+ */
+#ifndef LIMA_GUESTAGENT_SETUP_STEPS_H
+#define LIMA_GUESTAGENT_SETUP_STEPS_H
+
+#include "guestagent/setup_util.h"
+
+int setup_mounts(const struct setup *su, struct err *e);      /* setup_mount.c */
+int setup_boot_id(const struct setup *su, struct err *e);
+int setup_clock(const struct setup *su, struct err *e);
+int setup_hostname(const struct setup *su, struct err *e);    /* setup_host.c */
+int setup_environment(const struct setup *su, struct err *e);
+int setup_user(const struct setup *su, struct err *e);        /* setup_user.c */
+int net_up(const struct setup *su, struct err *e);            /* net.c */
+int engine_link(const struct setup *su, struct err *e);       /* engine.c */
+int tuning_apply(const struct setup *su, struct err *e);      /* tuning.c */
+
+/* Loads the modules Docker's network and storage need, in a child nobody waits for. */
+int engine_modules(const struct setup *su, struct err *e);
+
+#endif

@@ -1,0 +1,170 @@
+/* shutdown.c - `agent shutdown`: init's shutdown action. Stops the engine in order, then everything else, gives free
+ * blocks back and leaves every file system clean. Every wait has an end. */
+#include <errno.h>
+#include <mntent.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <dirent.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "guestagent/service.h"
+#include "guestagent/setup.h"
+#include "guestagent/setup_util.h"
+#include "guestagent/trim.h"
+#include "lib/io.h"
+#include "lib/log.h"
+
+/* Stopped in this order. dockerd gives containers 15 seconds of its own before it kills them. */
+static const struct {
+	const char *name;
+	int wait_ms;
+} engine[] = {
+	{ "dockerd", 30000 },
+	{ "containerd", 5000 },
+};
+
+enum { TERM_WAIT_MS = 2000, KILL_WAIT_MS = 1000, STEP_MS = 20, MOUNTS_MAX = 512 };
+
+static long now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000L + t.tv_nsec / 1000000;
+}
+
+/* The process noted for a service may be long gone and its number another's. */
+static bool is_named(pid_t pid, const char *name)
+{
+	char path[64], comm[32] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	if (!fgets(comm, sizeof(comm), f))
+		comm[0] = '\0';
+	fclose(f);
+	comm[strcspn(comm, "\n")] = '\0';
+	return strcmp(comm, name) == 0;
+}
+
+static void stop_service(const char *name, int wait_ms)
+{
+	pid_t pid = service_pid(name);
+	struct pollfd p = { .events = POLLIN };
+
+	if (!pid || !is_named(pid, name))
+		return;
+	p.fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (p.fd < 0 || kill(pid, SIGTERM) < 0)
+		return;
+	if (poll(&p, 1, wait_ms) == 0)
+		log_warn("%s did not stop within %d s", name, wait_ms / 1000);
+	close(p.fd);
+}
+
+/* Processes besides init, ourselves and the kernel's own (which have no command line). */
+static bool others_run(void)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *d;
+	bool found = false;
+
+	while (dir && !found && (d = readdir(dir))) {
+		char path[300];
+		FILE *f;
+		long pid = strtol(d->d_name, NULL, 10);
+
+		if (pid < 2 || pid == getpid())
+			continue;
+		snprintf(path, sizeof(path), "/proc/%ld/cmdline", pid);
+		f = fopen(path, "re");
+		found = f && fgetc(f) != EOF;
+		if (f)
+			fclose(f);
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+static void kill_others(int signal, int wait_ms)
+{
+	long end = now_ms() + wait_ms;
+
+	kill(-1, signal); /* all but init and us */
+	while (others_run() && now_ms() < end)
+		usleep(STEP_MS * 1000);
+}
+
+/* Unmounts what lies on disks and in containers, newest first; what is busy becomes read-only or stays. */
+static void unmount_all(void)
+{
+	static const char *const keep[] = { "/", "/proc", "/sys", "/dev", "/run" };
+	char *targets[MOUNTS_MAX];
+	size_t n = 0;
+	struct mntent *m;
+	FILE *f = setmntent("/proc/mounts", "re");
+
+	while (f && n < MOUNTS_MAX && (m = getmntent(f)))
+		if ((targets[n] = strdup(m->mnt_dir)))
+			n++;
+	if (f)
+		endmntent(f);
+	while (n-- > 0) {
+		bool kept = false;
+
+		for (size_t i = 0; i < sizeof(keep) / sizeof(keep[0]); i++)
+			kept |= strcmp(targets[n], keep[i]) == 0;
+		if (!kept)
+			umount2(targets[n], 0);
+		free(targets[n]);
+	}
+}
+
+static bool wants_fstrim(void)
+{
+	static struct settings s;
+	auto_buf text = BUF_INIT(SETTINGS_SIZE_MAX);
+	struct err e;
+
+	if (io_read_file(RUN_DIR "/settings", &text, &e) < 0 || !text.len)
+		return false;
+	return settings_parse(&s, text.data, &e) == 0 && settings_true(&s, "tuning.fstrimStop");
+}
+
+int shutdown_main(int argc, char **argv)
+{
+	bool power_off = access(RUN_DIR "/power-off", F_OK) == 0;
+	uint64_t trimmed;
+
+	(void)argc;
+	(void)argv;
+	log_init("lima-guestagent", STDERR_FILENO, LOG_TEXT, LOG_INFO_);
+	for (size_t i = 0; i < sizeof(engine) / sizeof(engine[0]); i++)
+		stop_service(engine[i].name, engine[i].wait_ms);
+	kill_others(SIGTERM, TERM_WAIT_MS);
+	if (others_run())
+		kill_others(SIGKILL, KILL_WAIT_MS);
+	if (wants_fstrim() && trim_filesystem("/", &trimmed) < 0)
+		log_warn("fstrim: %s", strerror(errno));
+	sync();
+	unmount_all();
+	if (mount(NULL, "/", NULL, MS_REMOUNT | MS_RDONLY, NULL) < 0)
+		log_warn("the root stays writable: %s", strerror(errno));
+	sync();
+	/* Anything else (reboot, halt) is what init was asked for, and init's to do. */
+	if (power_off)
+		reboot(RB_POWER_OFF);
+	return 0;
+}

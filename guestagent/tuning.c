@@ -1,0 +1,282 @@
+/* tuning.c - the table of tunings. A key is carried out where its row says; `agent setup --check` asks the machine,
+ * not the settings, whether it is in force. docs/tuning.md has the same table for people. */
+#include "guestagent/tuning.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include "guestagent/power.h"
+#include "guestagent/setup.h"
+#include "guestagent/setup_steps.h"
+
+struct tuning {
+	const char *key;
+	/* Carries it out at boot; NULL: another part does (the plan, /lima/init, the inittab, the daemon). */
+	int (*apply)(const struct setup *su, struct err *e);
+	/* 0 = in force; -1 with the reason. */
+	int (*check)(const struct setup *su, struct err *e);
+	bool always; /* not a setting: part of every lean guest */
+};
+
+static bool file_has(const struct setup *su, const char *path, const char *text)
+{
+	auto_buf b = BUF_INIT(SU_FILE_MAX);
+	struct err e;
+
+	return su_read(su, path, &b, &e) == 0 && strstr(b.data, text) != NULL;
+}
+
+/* --- the kernel and file systems --- */
+
+static int check_init_on_free(const struct setup *su, struct err *e)
+{
+	return file_has(su, "/proc/cmdline", "init_on_free=1") ?
+		       0 : err_set(e, ERR_STATE, "the kernel was started without init_on_free=1");
+}
+
+static int apply_var_log(const struct setup *su, struct err *e)
+{
+	if (su_mkdirs(su, "/var/log", 0755, e) < 0)
+		return -1;
+	if (mount("tmpfs", "/var/log", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=755,size=16m") < 0)
+		return err_errno(e, "cannot mount /var/log");
+	return 0;
+}
+
+static int check_var_log(const struct setup *su, struct err *e)
+{
+	return file_has(su, "/proc/mounts", " /var/log tmpfs ") ? 0 : err_set(e, ERR_STATE, "/var/log is on disk");
+}
+
+static int check_commit(const struct setup *su, struct err *e)
+{
+	auto_buf b = BUF_INIT(SU_FILE_MAX);
+	char want[40], *line, *end;
+
+	snprintf(want, sizeof(want), "commit=%llu", su_number(su, "tuning.commit", 0));
+	if (su_read(su, "/proc/mounts", &b, e) < 0)
+		return -1;
+	line = strstr(b.data, " / ext4 ");
+	end = line ? strchr(line, '\n') : NULL;
+	if (end)
+		*end = '\0';
+	return line && strstr(line, want) ? 0 : err_set(e, ERR_STATE, "the root is not mounted with %s", want);
+}
+
+/* --- processes --- */
+
+/* Whether a process runs with this command line, arguments separated by blanks. */
+static bool runs(const char *want)
+{
+	struct dirent *d;
+	DIR *dir = opendir("/proc");
+	bool found = false;
+
+	while (dir && !found && (d = readdir(dir))) {
+		char path[300], text[256];
+		size_t n;
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/proc/%s/cmdline", d->d_name);
+		f = d->d_name[0] >= '0' && d->d_name[0] <= '9' ? fopen(path, "re") : NULL;
+		if (!f)
+			continue;
+		n = fread(text, 1, sizeof(text) - 1, f);
+		fclose(f);
+		text[n] = '\0';
+		for (size_t i = 0; i + 1 < n; i++)
+			if (!text[i])
+				text[i] = ' ';
+		found = strstr(text, want) != NULL;
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+static int check_syslog(const struct setup *su, struct err *e)
+{
+	char want[64];
+
+	snprintf(want, sizeof(want), "syslogd -n -t -C%llu", su_number(su, "tuning.syslogRing", 0) / 1024);
+	return runs(want) ? 0 : err_set(e, ERR_STATE, "there is no process \"%s\"", want);
+}
+
+static int check_getty(const struct setup *su, struct err *e)
+{
+	if (file_has(su, "/etc/inittab", "getty"))
+		return err_set(e, ERR_STATE, "/etc/inittab starts a getty");
+	return runs("/getty ") ? err_set(e, ERR_STATE, "a getty runs") : 0;
+}
+
+static int check_power(const struct setup *su, struct err *e)
+{
+	int fd = power_open(e);
+
+	(void)su;
+	if (fd < 0)
+		return -1;
+	close(fd);
+	return 0;
+}
+
+/* --- Docker --- */
+
+int tuning_docker_json(const struct setup *su, struct buf *b)
+{
+	unsigned long long size = su_number(su, "tuning.dockerLogSize", 0);
+	unsigned long long files = su_number(su, "tuning.dockerLogFiles", 1);
+	unsigned long long cache = su_number(su, "tuning.buildCache", 0);
+	int bad = buf_adds(b, "{\n");
+
+	if (size)
+		bad |= buf_addf(b, "  \"log-driver\": \"json-file\",\n"
+				   "  \"log-opts\": { \"max-size\": \"%llu\", \"max-file\": \"%llu\" },\n",
+				size, files ? files : 1);
+	if (cache)
+		bad |= buf_addf(b, "  \"builder\": { \"gc\": { \"enabled\": true, \"defaultKeepStorage\": \"%llu\" } },\n",
+				cache);
+	return bad | buf_adds(b, "  \"containerd\": \"/run/containerd/containerd.sock\"\n}\n") ? -1 : 0;
+}
+
+int tuning_containerd_toml(const struct setup *su, struct buf *b)
+{
+	(void)su;
+	/* What Docker does not use: Kubernetes, file systems the guest has not, and a timer that looks for containers
+	 * to restart every 10 seconds. */
+	return buf_adds(b, "version = 2\n"
+			   "disabled_plugins = [\n"
+			   "  \"io.containerd.grpc.v1.cri\",\n"
+			   "  \"io.containerd.internal.v1.restart\",\n"
+			   "  \"io.containerd.snapshotter.v1.aufs\",\n"
+			   "  \"io.containerd.snapshotter.v1.btrfs\",\n"
+			   "  \"io.containerd.snapshotter.v1.devmapper\",\n"
+			   "  \"io.containerd.snapshotter.v1.zfs\",\n"
+			   "  \"io.containerd.tracing.processor.v1.otlp\",\n"
+			   "  \"io.containerd.internal.v1.tracing\",\n"
+			   "]\n");
+}
+
+static int apply_docker(const struct setup *su, struct err *e)
+{
+	auto_buf json = BUF_INIT(4096), toml = BUF_INIT(4096);
+	char path[SU_PATH_MAX];
+
+	if (tuning_docker_json(su, &json) < 0 || tuning_containerd_toml(su, &toml) < 0)
+		return err_set(e, ERR_SYS, "no memory");
+	if (access(su_path(su, "/etc/docker/daemon.json", path), F_OK) == 0)
+		su_warn(su, "/etc/docker/daemon.json is used as it is; tuning.docker* and tuning.buildCache are not");
+	if (su_write(su, RUN_DIR "/containerd.toml", toml.data, 0644, e) < 0)
+		return -1;
+	return su_write(su, RUN_DIR "/daemon.json", json.data, 0644, e);
+}
+
+/* dockerd was started with our file, and the file says this. */
+static int check_docker(const struct setup *su, const char *want, struct err *e)
+{
+	if (!runs("--config-file " RUN_DIR "/daemon.json"))
+		return err_set(e, ERR_STATE, "dockerd does not run with our configuration");
+	return file_has(su, RUN_DIR "/daemon.json", want) ? 0 : err_set(e, ERR_STATE, "its configuration lacks %s", want);
+}
+
+static int check_docker_log_size(const struct setup *su, struct err *e)
+{
+	char want[64];
+
+	snprintf(want, sizeof(want), "\"max-size\": \"%llu\"", su_number(su, "tuning.dockerLogSize", 0));
+	return check_docker(su, want, e);
+}
+
+static int check_docker_log_files(const struct setup *su, struct err *e)
+{
+	char want[64];
+
+	snprintf(want, sizeof(want), "\"max-file\": \"%llu\"", su_number(su, "tuning.dockerLogFiles", 0));
+	return check_docker(su, want, e);
+}
+
+static int check_build_cache(const struct setup *su, struct err *e)
+{
+	char want[64];
+
+	snprintf(want, sizeof(want), "\"defaultKeepStorage\": \"%llu\"", su_number(su, "tuning.buildCache", 0));
+	return check_docker(su, want, e);
+}
+
+/* --- giving back --- */
+
+/* The daemon leaves a line when it has trimmed after boot. */
+static int check_trim(const struct setup *su, struct err *e)
+{
+	char path[SU_PATH_MAX];
+
+	return access(su_path(su, RUN_DIR "/trim", path), F_OK) == 0 ? 0 : err_set(e, ERR_STATE, "it has not run yet");
+}
+
+static int check_stop(const struct setup *su, struct err *e)
+{
+	return file_has(su, "/etc/inittab", ":shutdown:" RUN_DIR "/agent shutdown") ?
+		       0 : err_set(e, ERR_STATE, "/etc/inittab does not run `agent shutdown`");
+}
+
+/* --- the table --- */
+
+static const struct tuning table[] = {
+	{ "tuning.initOnFree", NULL, check_init_on_free, false },
+	{ "tuning.tmpfsVarLog", apply_var_log, check_var_log, false },
+	{ "tuning.syslogRing", NULL, check_syslog, false },
+	{ "tuning.commit", NULL, check_commit, false },
+	{ "tuning.cacheTrim", NULL, check_trim, false },
+	{ "tuning.fstrimBoot", NULL, check_trim, false },
+	{ "tuning.fstrimStop", NULL, check_stop, false },
+	{ "tuning.dockerLogSize", NULL, check_docker_log_size, false },
+	{ "tuning.dockerLogFiles", NULL, check_docker_log_files, false },
+	{ "tuning.buildCache", NULL, check_build_cache, false },
+	{ "docker", apply_docker, NULL, false },
+	{ "getty", NULL, check_getty, true },
+	{ "powerButton", NULL, check_power, true },
+};
+enum { TUNINGS = sizeof(table) / sizeof(table[0]) };
+
+/* On: "true", or a number other than 0. */
+static bool is_on(const struct setup *su, const struct tuning *t)
+{
+	return t->always || su_flag(su, t->key, false) || su_number(su, t->key, 0) != 0;
+}
+
+int tuning_apply(const struct setup *su, struct err *e)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < TUNINGS; i++)
+		if (table[i].apply && is_on(su, &table[i]) && table[i].apply(su, e) < 0) {
+			su_warn(su, "%s: %s", table[i].key, e->msg);
+			rc = 0;
+		}
+	return rc;
+}
+
+int tuning_check(const struct setup *su, FILE *out)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < TUNINGS; i++) {
+		struct err e = { 0 };
+
+		if (!table[i].check)
+			continue;
+		if (!is_on(su, &table[i])) {
+			fprintf(out, "%s: off\n", table[i].key);
+		} else if (table[i].check(su, &e) < 0) {
+			fprintf(out, "%s: NOT in force: %s\n", table[i].key, e.msg);
+			rc = 1;
+		} else {
+			fprintf(out, "%s: in force\n", table[i].key);
+		}
+	}
+	return rc;
+}
