@@ -104,6 +104,35 @@ static bool name_ok(const char *name)
 	return name && *name && strchr(first, *name) && strspn(name, rest) == strlen(name);
 }
 
+/* Length of a well-formed UTF-8 character at p, 0 when it is none. Overlong forms are not told apart. */
+static size_t utf8_char(const char *p)
+{
+	unsigned char c = (unsigned char)*p;
+	size_t n = c < 0x80 ? 1 : c >= 0xc2 && c < 0xe0 ? 2 : c >= 0xe0 && c < 0xf0 ? 3 : c >= 0xf0 && c < 0xf5 ? 4 : 0;
+
+	for (size_t i = 1; i < n; i++) {
+		if (((unsigned char)p[i] & 0xc0) != 0x80)
+			return 0;
+	}
+	return n;
+}
+
+/* Old systems keep names in other encodings: what is not UTF-8 is left out. */
+static char *utf8_only(const char *text)
+{
+	char *out = xmalloc(strlen(text) + 1), *p = out;
+
+	while (*text) {
+		size_t n = utf8_char(text);
+
+		memcpy(p, text, n);
+		p += n;
+		text += n ? n : 1;
+	}
+	*p = '\0';
+	return out;
+}
+
 static void fill_user(struct cfg *c, const struct cfg_host *h)
 {
 	bool given = c->user.name, lean = !strcmp(c->guest.init, "lean");
@@ -118,7 +147,8 @@ static void fill_user(struct cfg *c, const struct cfg_host *h)
 
 		c->user.uid = root ? 0 : h->uid ? h->uid : UID_DEFAULT;
 	}
-	set_if_none(&c->user.comment, h->comment ? h->comment : "");
+	if (!c->user.comment)
+		c->user.comment = utf8_only(h->comment ? h->comment : "");
 	set_if_none(&c->user.home, strcmp(c->user.name, "root") ? "/home/{{.User}}.guest" : "/root");
 	set_if_none(&c->user.shell, lean ? "/bin/sh" : "/bin/bash");
 	snprintf(uid, sizeof(uid), "%u", c->user.uid);
