@@ -90,7 +90,7 @@ static void watch_machine(struct daemon *d)
 		log_warn("power button: %s", e.msg);
 	else if (ga_loop_add(&d->ga.loop, &d->power, EPOLLIN) < 0)
 		log_error("power button: %s", strerror(errno));
-	d->trim = trim_new(settings_true(&d->settings, "tuning.cacheTrim"));
+	d->trim = trim_new(&d->settings);
 	d->trim_timer.fn = on_trim_timer;
 	d->trim_watch = (struct ga_watch){ trim_fd(d->trim), on_trim };
 	if (d->trim_watch.fd >= 0 && ga_loop_add(&d->ga.loop, &d->trim_watch, EPOLLIN) < 0)
