@@ -198,7 +198,7 @@ static int set_up(struct ha *ha, struct err *e)
 	if (!ha->publish)
 		return -1;
 	ha->ready = ready_new(ha->loop, ha->guest, ha->plan, life_ready, ha);
-	ha->vm = vmctl_new(ha->loop, ha->plan, ha->spawner, life_event, ha, e);
+	ha->vm = vmctl_new(ha->loop, ha->driver, ha->plan, ha->spawner, life_event, ha, e);
 	if (!ha->vm || open_sockets(ha, e) < 0)
 		return -1;
 	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
@@ -207,13 +207,14 @@ static int set_up(struct ha *ha, struct err *e)
 	return 0;
 }
 
-struct ha *ha_new(const struct plan *plan, const struct inst *inst, struct spawner *spawner, int lock, int ready_fd)
+struct ha *ha_new(const struct plan *plan, const struct vm_driver *driver, struct spawner *spawner, int lock,
+		  int ready_fd)
 {
 	struct ha *ha = xcalloc(1, sizeof(*ha));
 
 	signal(SIGPIPE, SIG_IGN);
 	ha->plan = plan;
-	ha->inst = inst;
+	ha->driver = driver;
 	ha->spawner = spawner;
 	ha->lock = lock;
 	ha->loop = loop_new();
@@ -223,21 +224,26 @@ struct ha *ha_new(const struct plan *plan, const struct inst *inst, struct spawn
 	return ha;
 }
 
-int ha_run(struct ha *ha)
+int ha_begin(struct ha *ha)
 {
+	auto_free char *pid_file = path_in(ha->plan->dir, PATH_HA_PID);
 	struct err e = { 0 };
 
-	if (set_up(ha, &e) < 0) {
-		auto_free char *pid_file = path_in(ha->plan->dir, PATH_HA_PID);
-
-		unlink(pid_file);
-		log_error("%s", e.msg);
-		jx_add_string(ha->errors, e.msg);
-		events_exiting(ha->events, ha->errors);
-		return 1;
+	if (set_up(ha, &e) == 0) {
+		life_begin(ha);
+		return ha->ended ? -1 : 0;
 	}
-	life_begin(ha);
-	if (!ha->ended)
+	unlink(pid_file);
+	log_error("%s", e.msg);
+	jx_add_string(ha->errors, e.msg);
+	events_exiting(ha->events, ha->errors);
+	ha->exit_code = 1;
+	return -1;
+}
+
+int ha_run(struct ha *ha)
+{
+	if (ha_begin(ha) == 0)
 		loop_run(ha->loop);
 	return ha->exit_code;
 }

@@ -8,13 +8,15 @@
 #include "lib/err.h"
 #include "limactl-c/base/jsonx.h"
 #include "limactl-c/base/spawn.h"
+#include "limactl-c/driver/driver.h"
 #include "limactl-c/plan/plan.h"
-#include "limactl-c/store/inst.h"
 
 struct ha;
 
-/* plan, inst and spawner are borrowed; lock (the descriptor of ha.lock) and ready_fd are taken. */
-struct ha *ha_new(const struct plan *plan, const struct inst *inst, struct spawner *spawner, int lock, int ready_fd);
+/* plan, driver and spawner are borrowed; lock (the descriptor of ha.lock) and ready_fd are taken. */
+struct ha *ha_new(const struct plan *plan, const struct vm_driver *driver, struct spawner *spawner, int lock,
+		  int ready_fd);
+int ha_begin(struct ha *ha); /* listens and begins to start the machine; -1: it has failed, which was said */
 int ha_run(struct ha *ha); /* until the instance has ended; 0 when it was asked to or the guest powered itself off */
 void ha_free(struct ha *ha);
 

@@ -6,6 +6,7 @@
 
 #include "lib/cleanup.h"
 #include "lib/log.h"
+#include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/hostagent/api.h"
 #include "limactl-c/hostagent/state.h"
@@ -156,20 +157,15 @@ static void press_button(struct ha *ha)
 
 static void stop_now(struct ha *ha)
 {
-	struct err e = { 0 };
 	enum ha_state was = ha->state;
 
 	ha->state = HA_STOPPING;
 	ready_done(ha->ready);
 	close_listeners(ha);
-	if (was == HA_SAVED || vmctl_state(ha->vm) == VM_OFF) {
+	if (was == HA_SAVED || vmctl_state(ha->vm) == VM_OFF)
 		finish(ha);
-	} else if (was != HA_PAUSED) {
+	else
 		press_button(ha);
-	} else if (life_operation(ha, VMCTL_RESUME, &e) < 0) { /* nobody hears the button while it stands still */
-		log_warn("%s: the machine is killed", e.msg);
-		kill_now(ha);
-	}
 }
 
 void life_stop(struct ha *ha, bool force)
@@ -224,8 +220,6 @@ static void done_resume(struct ha *ha)
 {
 	if (ha->state == HA_STARTING) {
 		machine_runs(ha);
-	} else if (ha->state == HA_STOPPING) {
-		press_button(ha);
 	} else {
 		/* Its clock stood still. A full queue means that nobody listens there. */
 		if (guest_send_time(ha->guest) < 0)
@@ -247,7 +241,7 @@ static void done_save(struct ha *ha)
 
 static void done_restore(struct ha *ha)
 {
-	state_remove(ha->plan);
+	state_remove(ha->plan); /* the driver has removed the state itself before the machine ran */
 	if (ha->state == HA_STARTING) {
 		machine_runs(ha);
 	} else {
@@ -282,15 +276,22 @@ static void failed_adopt(struct ha *ha, const struct err *e)
 	life_fail(ha, why);
 }
 
-/* The state is of no more use; the disk is as it was when the machine was saved. */
+/* A state that is still there was never run: it can be tried again. A start does not wait for that. */
 static void failed_restore(struct ha *ha, const struct err *e)
 {
-	state_remove(ha->plan);
-	if (ha->state == HA_STARTING && vmctl_state(ha->vm) == VM_OFF) {
-		log_warn("the saved machine could not be restored, the guest boots afresh: %s", e->msg);
-		begin_or_fail(ha, VMCTL_START);
-	} else {
+	auto_free char *file = state_file(ha->plan);
+
+	if (vmctl_state(ha->vm) != VM_OFF) {
 		failed_fatal(ha, e);
+	} else if (ha->state == HA_STARTING) {
+		log_warn("the saved machine could not be restored, the guest boots afresh: %s", e->msg);
+		state_remove(ha->plan);
+		begin_or_fail(ha, VMCTL_START);
+	} else if (fs_exists(file)) {
+		log_warn("%s", e->msg);
+		answer(&ha->waiters, 500, e->msg);
+	} else {
+		life_fail(ha, e->msg);
 	}
 }
 

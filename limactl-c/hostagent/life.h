@@ -16,7 +16,7 @@ enum ha_state { HA_STARTING, HA_RUNNING, HA_PAUSED, HA_SAVED, HA_STOPPING, HA_ST
 
 struct ha {
 	const struct plan *plan;
-	const struct inst *inst;
+	const struct vm_driver *driver;
 	struct spawner *spawner;
 	int lock; /* ha.lock, held until everything is removed */
 	struct loop *loop;

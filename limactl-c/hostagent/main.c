@@ -13,7 +13,9 @@
 #include "lib/log.h"
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
+#include "limactl-c/driver/driver.h"
 #include "limactl-c/hostagent/agent.h"
+#include "limactl-c/store/inst.h"
 #include "limactl-c/store/paths.h"
 
 struct args {
@@ -65,23 +67,24 @@ static int run(const struct args *a, struct spawner *spawner, struct err *e)
 {
 	auto_free char *path = path_in(a->dir, PATH_PLAN);
 	auto_close int lock = -1;
-	struct plan plan = { 0 };
+	CLEANUP(plan_free) struct plan plan = { 0 };
+	const struct vm_driver *driver;
 	struct inst inst;
 	struct ha *ha;
 	int status;
 
 	if (plan_load(&plan, path, e) < 0)
 		return -1;
+	driver = driver_find(plan.driver);
+	if (!driver)
+		return err_set(e, ERR_INVALID, "this build has no driver for the instance's vmType");
 	inst = (struct inst){ .name = plan.name, .dir = plan.dir };
 	lock = inst_lock(&inst, false, false, e);
-	if (lock < 0 || write_pid(plan.dir, e) < 0) {
-		plan_free(&plan);
+	if (lock < 0 || write_pid(plan.dir, e) < 0)
 		return -1;
-	}
-	ha = ha_new(&plan, &inst, spawner, steal_fd(&lock), a->ready_fd);
+	ha = ha_new(&plan, driver, spawner, steal_fd(&lock), a->ready_fd);
 	status = ha_run(ha);
 	ha_free(ha);
-	plan_free(&plan);
 	return status;
 }
 

@@ -103,6 +103,7 @@ static void ping_readable(struct stream *st)
 {
 	struct ping *p = (struct ping *)st;
 	const uint8_t *bytes;
+	int status;
 	size_t n;
 
 	while ((bytes = mux_peek(st->mux, &n)) && n) {
@@ -114,12 +115,13 @@ static void ping_readable(struct stream *st)
 		p->total += n;
 		mux_consume(st->mux, n);
 	}
+	status = p->met ? 200 : http_status(p->head, p->head_len);
 	if (mux_at_end(st->mux))
 		mux_finish(st->mux);
-	if (p->total > PING_ANSWER_MAX) {
+	if ((status && status != 200) || p->total > PING_ANSWER_MAX) {
 		guest_abort(st, MUX_RESET_ABORT);
 		ping_again(p);
-	} else if (!p->met && http_status(p->head, p->head_len) == 200) {
+	} else if (status && !p->met) {
 		p->met = true;
 		p->r->changed(p->r->ctx);
 	}

@@ -1,7 +1,7 @@
 /* state.h - a saved machine in the instance folder: vm.state, and vm.state.json that says what it fits.
  *
- * A state fits its disk only once: the moment the restored machine runs it writes to the disk, so the state is removed
- * before that. vm.state is there complete or not at all; vm.state.json is written first.
+ * A state fits its disk only once: the moment the restored machine runs it writes to the disk, so the driver removes
+ * the state before that. vm.state is there complete or not at all; vm.state.json is written first.
  */
 #ifndef LIMA_HOSTAGENT_STATE_H
 #define LIMA_HOSTAGENT_STATE_H

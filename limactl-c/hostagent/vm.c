@@ -148,22 +148,16 @@ int vmctl_carrier(struct vmctl *v, struct err *e)
 	return v->ops->carrier(v->vm, e);
 }
 
-struct vmctl *vmctl_new(struct loop *l, const struct plan *plan, struct spawner *spawner,
-			void (*event)(void *ctx, const struct vm_event *ev), void *ctx, struct err *e)
+struct vmctl *vmctl_new(struct loop *l, const struct vm_driver *driver, const struct plan *plan,
+			struct spawner *spawner, void (*event)(void *ctx, const struct vm_event *ev), void *ctx, struct err *e)
 {
-	const struct vm_driver *ops = driver_find(plan->driver);
+	struct vm *vm = driver->open(plan, spawner, e);
 	struct vmctl *v;
-	struct vm *vm;
 
-	if (!ops) {
-		err_set(e, ERR_INVALID, "this build has no driver for the instance's vmType");
-		return NULL;
-	}
-	vm = ops->open(plan, spawner, e);
 	if (!vm)
 		return NULL;
 	v = xcalloc(1, sizeof(*v));
-	*v = (struct vmctl){ .loop = l, .ops = ops, .vm = vm, .spawner = spawner, .event = event, .ctx = ctx };
+	*v = (struct vmctl){ .loop = l, .ops = driver, .vm = vm, .spawner = spawner, .event = event, .ctx = ctx };
 	v->deadline = deadline_new(l, on_deadline, v);
 	v->children = watch_new(l, spawner_fd(spawner), on_children, v);
 	if (!v->children)

@@ -19,8 +19,8 @@ enum vmctl_op {
 };
 
 /* event is called from the loop for each event of the driver, never from within a vmctl function. */
-struct vmctl *vmctl_new(struct loop *l, const struct plan *plan, struct spawner *spawner,
-			void (*event)(void *ctx, const struct vm_event *ev), void *ctx, struct err *e);
+struct vmctl *vmctl_new(struct loop *l, const struct vm_driver *driver, const struct plan *plan,
+			struct spawner *spawner, void (*event)(void *ctx, const struct vm_event *ev), void *ctx, struct err *e);
 void vmctl_free(struct vmctl *v); /* lets go of a machine that runs; NULL is allowed */
 
 /* Begins an operation; path is for save and restore. VM_EV_DONE or VM_EV_FAILED follows, or VM_EV_EXITED. */

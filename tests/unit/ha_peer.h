@@ -43,6 +43,7 @@ struct peer {
 	uint8_t last_message[64];
 	size_t last_message_len;
 	struct deadline *tick;
+	void (*on_up)(struct peer *p); /* what a guest agent says first; may be NULL */
 	bool (*until)(struct peer *p);
 	int64_t give_up;
 	bool timed_out;
@@ -64,7 +65,7 @@ static void peer_flush(struct peer *p)
 	}
 }
 
-static void peer_before_wait(void *ctx)
+static inline void peer_before_wait(void *ctx)
 {
 	struct peer *p = ctx;
 
@@ -117,8 +118,10 @@ static void peer_pump(struct peer *p, struct mux_stream *s)
 
 static void peer_up(void *ctx, bool resumed)
 {
-	(void)ctx;
-	(void)resumed;
+	struct peer *p = ctx;
+
+	if (!resumed && p->on_up)
+		p->on_up(p);
 }
 
 static void peer_down(void *ctx)
@@ -217,7 +220,7 @@ static void peer_host_down(void *ctx)
 	p->downs++;
 }
 
-static const struct guest_ops peer_guest_ops = {
+static const struct guest_ops __attribute__((unused)) peer_guest_ops = {
 	.connect = peer_connect,
 	.up = peer_host_up,
 	.down = peer_host_down,
@@ -228,6 +231,7 @@ static void peer_tick(void *ctx)
 {
 	struct peer *p = ctx;
 
+	peer_flush(p);
 	p->timed_out = loop_now() > p->give_up;
 	if (p->timed_out || p->until(p))
 		loop_stop(p->loop);
@@ -272,29 +276,39 @@ static void peer_new_agent(struct peer *p)
 		mux_carrier_open(p->mux);
 }
 
-static void peer_begin(struct peer *p)
+/* The guest's side alone, on somebody else's loop. */
+static void peer_begin_guest(struct peer *p, struct loop *l)
 {
-	struct err e = { 0 };
-
-	*p = (struct peer){ .fd = -1, .reachable = true };
-	p->loop = loop_new();
-	p->tick = deadline_new(p->loop, peer_tick, p);
+	*p = (struct peer){ .fd = -1, .reachable = true, .loop = l };
+	p->tick = deadline_new(l, peer_tick, p);
 	peer_new_agent(p);
-	p->guest = guest_new(p->loop, &peer_guest_ops, p, &e);
-	p->conns = conns_new(p->loop, p->guest);
-	loop_before_wait(p->loop, peer_before_wait, p);
 }
 
-static void peer_end(struct peer *p)
+static void peer_end_guest(struct peer *p)
 {
-	conns_free(p->conns);
-	guest_free(p->guest);
 	if (p->fd >= 0) {
 		watch_free(p->watch);
 		close(p->fd);
 	}
 	mux_free(p->mux);
 	deadline_free(p->tick);
+}
+
+static inline void peer_begin(struct peer *p)
+{
+	struct err e = { 0 };
+
+	peer_begin_guest(p, loop_new());
+	p->guest = guest_new(p->loop, &peer_guest_ops, p, &e);
+	p->conns = conns_new(p->loop, p->guest);
+	loop_before_wait(p->loop, peer_before_wait, p);
+}
+
+static inline void peer_end(struct peer *p)
+{
+	conns_free(p->conns);
+	guest_free(p->guest);
+	peer_end_guest(p);
 	loop_free(p->loop);
 }
 
