@@ -219,6 +219,8 @@ static int run(const struct command_line *l, struct err *e)
 	struct digest want, object;
 	auto_free char *path = NULL;
 
+	if (unpack_is_archive(r.location))
+		return err_set(e, ERR_INVALID, "%s is an archive of many files, not an image", r.location);
 	if (r.name && cache_check_name(r.name, e) < 0)
 		return -1;
 	if (l->opt[OPT_DIGEST]) {

@@ -25,26 +25,27 @@ static size_t path_len(const char *location)
 	return strstr(location, "://") ? strcspn(location, "?#") : strlen(location);
 }
 
+/* Length of the ending that says how the first n bytes of a location are packed, 0 when none does. */
+static size_t packed_ending(const char *location, size_t n)
+{
+	for (size_t i = 0; i < sizeof(packed) / sizeof(packed[0]); i++) {
+		if (ends_with(location, n, packed[i]))
+			return strlen(packed[i]);
+	}
+	return 0;
+}
+
 bool unpack_is_packed(const char *location)
+{
+	return packed_ending(location, path_len(location)) > 0;
+}
+
+bool unpack_is_archive(const char *location)
 {
 	size_t n = path_len(location);
 
-	for (size_t i = 0; i < sizeof(packed) / sizeof(packed[0]); i++) {
-		if (ends_with(location, n, packed[i]))
-			return true;
-	}
-	return false;
-}
-
-static bool is_tar(const char *name)
-{
-	size_t n = path_len(name);
-
-	for (size_t i = 0; i < sizeof(packed) / sizeof(packed[0]); i++) {
-		if (ends_with(name, n, packed[i]))
-			return ends_with(name, n - strlen(packed[i]), ".tar");
-	}
-	return false;
+	n -= packed_ending(location, n);
+	return ends_with(location, n, ".tar") || ends_with(location, n, ".tgz") || ends_with(location, n, ".zip");
 }
 
 /* libarchive's own words, without the line ends some of them have. */
@@ -87,8 +88,6 @@ int unpack_stream(int fd, const char *name, struct sink *to, struct err *e)
 
 	if (!a)
 		return err_set(e, ERR_SYS, "libarchive cannot start");
-	if (is_tar(name))
-		return err_set(e, ERR_INVALID, "%s is an archive of many files, not one packed image", name);
 	archive_read_support_filter_gzip(a);
 	archive_read_support_filter_xz(a);
 	archive_read_support_filter_bzip2(a);

@@ -9,7 +9,10 @@
 /* Whether a path or URL names a packed file, by its ending (a URL's query left out). */
 bool unpack_is_packed(const char *location);
 
-/* Unpacks what is left of fd. name is for messages. An archive of many files (.tar.xz) is refused. */
+/* Whether it names an archive of many files (.tar.xz), which is no image. */
+bool unpack_is_archive(const char *location);
+
+/* Unpacks what is left of fd. name is for messages. */
 int unpack_stream(int fd, const char *name, struct sink *to, struct err *e);
 
 /* Writes one regular file of an archive (zip: a wheel). member is a relative path without "..". */

@@ -1,0 +1,287 @@
+/* The cache: import and get from names, files and HTTP; several at once; what a killed process leaves. */
+#include "tests/unit/image_util.h"
+
+#include <arpa/inet.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+#include "lib/io.h"
+
+#define HELLO "sha256:2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
+#define HELLO512                                                                                                     \
+	"sha512:9b71d224bd62f3785d96d46ad3ea3d73319bfbc2890caadae2dff72519673ca72323c3d99ba5c11d7c7acc6e14b8c5da0c46" \
+	"63475c2e5c3adef46f73bcdec043"
+#define OTHER "sha256:0000000000000000000000000000000000000000000000000000000000000000"
+
+/* printf hello | gzip -n */
+static const unsigned char hello_gz[] = { 0x1f, 0x8b, 0x08, 0,	  0,	0,    0,    0,	  0,	0x03, 0xcb, 0x48, 0xcd,
+					  0xc9, 0xc9, 0x07, 0,	  0x86, 0xa6, 0x10, 0x36, 0x05, 0,    0,    0 };
+
+/* A small HTTP server; *requests counts those it answered. */
+static pid_t server;
+static unsigned *requests;
+static char url[64];
+
+static void answer(int fd)
+{
+	static const struct {
+		const char *path, *head, *body;
+	} pages[] = {
+		{ "/hello", "200 OK\r\nContent-Length: 5", "hello" },
+		{ "/moved", "302 Found\r\nLocation: /hello\r\nContent-Length: 0", "" },
+		{ "/file", "302 Found\r\nLocation: file:///etc/passwd\r\nContent-Length: 0", "" },
+		{ "/loop", "302 Found\r\nLocation: /loop\r\nContent-Length: 0", "" },
+		{ "/short", "200 OK\r\nContent-Length: 50", "hello" },
+		{ "/gone", "404 Not Found\r\nContent-Length: 0", "" },
+	};
+	char in[2048] = "";
+	ssize_t k = read(fd, in, sizeof(in) - 1);
+
+	if (k <= 0)
+		return;
+	__atomic_add_fetch(requests, 1, __ATOMIC_SEQ_CST);
+	if (strstr(in, "/hello.gz")) {
+		dprintf(fd, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %zu\r\n\r\n", sizeof(hello_gz));
+		io_write_full(fd, hello_gz, sizeof(hello_gz));
+		return;
+	}
+	for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
+		if (strncmp(in + 4, pages[i].path, strlen(pages[i].path)) == 0)
+			dprintf(fd, "HTTP/1.1 %s\r\nConnection: close\r\n\r\n%s", pages[i].head, pages[i].body);
+	}
+}
+
+static int start_server(void **state)
+{
+	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof(sa);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (make_dir(state) < 0 || bind(fd, (void *)&sa, len) < 0 || listen(fd, 64) < 0 ||
+	    getsockname(fd, (void *)&sa, &len) < 0)
+		return -1;
+	setenv("no_proxy", "*", 1);
+	requests = mmap(NULL, sizeof(*requests), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	snprintf(url, sizeof(url), "http://127.0.0.1:%d", ntohs(sa.sin_port));
+	server = fork();
+	while (server == 0) {
+		int c = accept(fd, NULL, NULL);
+
+		answer(c);
+		close(c);
+	}
+	close(fd);
+	return 0;
+}
+
+static int stop_server(void **state)
+{
+	kill(server, SIGKILL);
+	waitpid(server, NULL, 0);
+	return remove_dir(state);
+}
+
+static int fresh_cache(void **state)
+{
+	auto_free char *cache = at("cache");
+	struct err e;
+
+	(void)state;
+	*requests = 0;
+	return fs_remove_tree(cache, &e);
+}
+
+static char *page(const char *path)
+{
+	return xasprintf("%s%s", url, path);
+}
+
+static void assert_object(const char *path, const char *text)
+{
+	auto_free char *got = fs_tail(path, 1, 100), *objects = at("cache/limactl-c/objects/sha256-");
+	struct stat st;
+
+	assert_string_equal(got, text);
+	assert_memory_equal(path, objects, strlen(objects));
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0444);
+}
+
+static void import_and_get(void **state)
+{
+	auto_free char *file = put_text("hello", "hello"), *next = put_text("next", "next");
+	char out[1024];
+	struct err e;
+
+	(void)state;
+	assert_int_equal(RUN(command_get, out, &e, "cache:hi"), -1);
+	assert_int_equal(e.kind, ERR_NOTFOUND);
+	assert_non_null(strstr(e.msg, "make image"));
+	assert_int_equal(RUN(command_import, out, &e, "hi", file, "--digest", HELLO), 0);
+	assert_string_equal(out, HELLO);
+	assert_int_equal(RUN(command_get, out, &e, "cache:hi", "--digest", HELLO512), 0);
+	assert_object(out, "hello");
+	assert_int_equal(RUN(command_get, out, &e, "cache:hi", "--digest", OTHER), -1);
+	assert_int_equal(RUN(command_import, out, &e, "hi", next), 0);
+	assert_int_equal(RUN(command_get, out, &e, "cache:hi"), 0);
+	assert_object(out, "next");
+	assert_int_equal(count_files("cache/limactl-c/objects"), 2);
+	assert_int_equal(RUN(command_import, out, &e, "../hi", next), -1);
+}
+
+static void wrong_digest_leaves_nothing(void **state)
+{
+	auto_free char *file = put_text("hello", "hello"), *from = page("/hello");
+	char out[1024];
+	struct err e;
+
+	(void)state;
+	assert_int_equal(RUN(command_import, out, &e, "hi", file, "--digest", OTHER), -1);
+	assert_non_null(strstr(e.msg, "wrong digest: it is " HELLO ", not " OTHER));
+	assert_int_equal(RUN(command_get, out, &e, from, "--digest", OTHER), -1);
+	assert_non_null(strstr(e.msg, "wrong digest"));
+	assert_int_equal(RUN(command_get, out, &e, file, "--digest", OTHER), -1);
+	assert_int_equal(count_files("cache/limactl-c/objects"), 0);
+	assert_int_equal(count_files("cache/limactl-c/names"), 0);
+	assert_int_equal(count_files("cache/limactl-c/urls"), 0);
+	assert_int_equal(count_files("cache/limactl-c/tmp"), 0);
+}
+
+static void local_files(void **state)
+{
+	auto_free char *file = put_text("hello", "hello"), *uri = xasprintf("file://%s", file);
+	auto_free char *gz = put("x.gz", hello_gz, sizeof(hello_gz)), *cut = put("y.gz", hello_gz, 14);
+	auto_free char *plain = put_text("z.xz", "not packed"), *tar = put("t.tar.gz", hello_gz, sizeof(hello_gz));
+	char out[1024];
+	struct err e;
+
+	(void)state;
+	assert_int_equal(RUN(command_get, out, &e, file), 0);
+	assert_string_equal(out, file);
+	assert_int_equal(RUN(command_get, out, &e, uri, "--digest", HELLO), 0);
+	assert_string_equal(out, file);
+	assert_int_equal(RUN(command_get, out, &e, file, "--name", "kept"), 0);
+	assert_object(out, "hello");
+	assert_int_equal(RUN(command_get, out, &e, gz), 0);
+	assert_object(out, "hello");
+	assert_int_equal(RUN(command_get, out, &e, cut), -1);
+	assert_non_null(strstr(e.msg, "truncated"));
+	assert_int_equal(RUN(command_get, out, &e, plain), -1);
+	assert_non_null(strstr(e.msg, "is none"));
+	assert_int_equal(RUN(command_get, out, &e, tar), -1);
+	assert_int_equal(RUN(command_get, out, &e, dir), -1);
+	assert_non_null(strstr(e.msg, "no regular file"));
+	assert_int_equal(RUN(command_get, out, &e, "/nowhere/x"), -1);
+	assert_int_equal(RUN(command_get, out, &e, "ftp://example/x"), -1);
+	assert_int_equal(count_files("cache/limactl-c/tmp"), 0);
+}
+
+static void downloads_once(void **state)
+{
+	auto_free char *from = page("/moved"), *gz = page("/hello.gz?token=1");
+	char out[1024];
+	struct err e;
+
+	(void)state;
+	assert_int_equal(RUN(command_get, out, &e, from), 0);
+	assert_object(out, "hello");
+	assert_int_equal(*requests, 2); /* with the redirect */
+	assert_int_equal(RUN(command_get, out, &e, from, "--digest", HELLO), 0);
+	assert_int_equal(*requests, 2);
+	assert_int_equal(RUN(command_get, out, &e, gz), 0);
+	assert_object(out, "hello");
+	assert_int_equal(RUN(command_get, out, &e, gz, "--name", "h"), 0);
+	assert_int_equal(*requests, 3);
+	assert_int_equal(RUN(command_get, out, &e, "cache:h"), 0);
+	assert_object(out, "hello");
+	assert_int_equal(count_files("cache/limactl-c/objects"), 1); /* the packed file is not kept */
+	assert_int_equal(count_files("cache/limactl-c/tmp"), 0);
+}
+
+static void other_digests_are_remembered(void **state)
+{
+	auto_free char *from = page("/hello");
+	char out[1024];
+	struct err e;
+
+	(void)state;
+	assert_int_equal(RUN(command_get, out, &e, from, "--digest", HELLO512), 0);
+	assert_int_equal(RUN(command_get, out, &e, from, "--digest", HELLO512), 0);
+	assert_object(out, "hello");
+	assert_int_equal(*requests, 1);
+}
+
+static void failed_downloads(void **state)
+{
+	static const char *const paths[] = { "/gone", "/short", "/loop", "/file" };
+	char out[1024];
+	struct err e;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		auto_free char *from = page(paths[i]), *expected = xasprintf("cannot download %s: ", from);
+
+		assert_int_equal(RUN(command_get, out, &e, from), -1);
+		assert_memory_equal(e.msg, expected, strlen(expected));
+	}
+	assert_int_equal(RUN(command_get, out, &e, "http://127.0.0.1:1/x"), -1);
+	assert_int_equal(count_files("cache/limactl-c/objects"), 0);
+	assert_int_equal(count_files("cache/limactl-c/urls"), 0);
+	assert_int_equal(count_files("cache/limactl-c/tmp"), 0);
+}
+
+static void many_at_once(void **state)
+{
+	auto_free char *file = put_text("hello", "hello"), *from = page("/hello");
+	char out[1024];
+	struct err e;
+
+	(void)state;
+	for (int i = 0; i < 16; i++) {
+		struct command_line import = { .arg = { "hi", file } }, get = { .arg = { from } };
+
+		if (fork() == 0)
+			_exit(i % 2 ? command_import.run(&import, &e) < 0 : command_get.run(&get, &e) < 0);
+	}
+	for (int i = 0; i < 16; i++) {
+		int status = -1;
+
+		assert_true(wait(&status) > 0);
+		assert_int_equal(status, 0);
+	}
+	assert_int_equal(*requests, 1);
+	assert_int_equal(RUN(command_get, out, &e, "cache:hi"), 0);
+	assert_object(out, "hello");
+	assert_int_equal(count_files("cache/limactl-c/objects"), 1);
+	assert_int_equal(count_files("cache/limactl-c/tmp"), 0);
+}
+
+static void cut_object_is_replaced(void **state)
+{
+	auto_free char *file = put_text("hello", "hello");
+	char out[1024];
+	struct err e;
+
+	(void)state;
+	assert_int_equal(RUN(command_import, out, &e, "hi", file), 0);
+	assert_int_equal(RUN(command_get, out, &e, "cache:hi"), 0);
+	assert_int_equal(chmod(out, 0644), 0);
+	assert_int_equal(truncate(out, 2), 0);
+	assert_int_equal(RUN(command_import, out, &e, "hi", file), 0);
+	assert_int_equal(RUN(command_get, out, &e, "cache:hi"), 0);
+	assert_object(out, "hello");
+}
+
+#define TEST(f) cmocka_unit_test_setup(f, fresh_cache)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(import_and_get),		    TEST(wrong_digest_leaves_nothing), TEST(local_files),
+		TEST(downloads_once),		    TEST(other_digests_are_remembered), TEST(failed_downloads),
+		TEST(many_at_once),		    TEST(cut_object_is_replaced),
+	};
+
+	return cmocka_run_group_tests_name("image_cache", tests, start_server, stop_server);
+}
