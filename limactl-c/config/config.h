@@ -81,6 +81,7 @@ struct cfg {
 		uint64_t docker_log_size; /* bytes a log file */
 		uint32_t docker_log_files;
 		uint64_t build_cache;     /* bytes BuildKit keeps */
+		bool skip_boot_menu, no_cloud_init_hotplug; /* guests with their own init */
 	} tuning;
 	struct {
 		char *when; /* noContainers, noConnections, never */

@@ -174,6 +174,17 @@ static void fill_cpu_type(struct cfg *c)
 	}
 }
 
+/* One template serves every architecture. */
+static void fill_engine_disk(struct cfg *c)
+{
+	char *disk = c->guest.engine_disk;
+
+	if (!disk)
+		return;
+	c->guest.engine_disk = cfg_expand(disk, &(struct cfg_var){ "Arch", c->arch }, 1);
+	free(disk);
+}
+
 void cfg_fill(struct cfg *c, const struct cfg_host *h)
 {
 	uint64_t half = h->memory / 2;
@@ -189,6 +200,7 @@ void cfg_fill(struct cfg *c, const struct cfg_host *h)
 		c->memory = half && half < 4 * GIB ? half : 4 * GIB;
 	fill_images(c);
 	fill_cpu_type(c);
+	fill_engine_disk(c);
 	if (!where_given(c, "guest.directBoot"))
 		c->guest.direct_boot = image_has_kernel(c);
 	fill_user(c, h);

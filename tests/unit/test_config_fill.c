@@ -194,6 +194,14 @@ static void test_direct_boot_where_the_image_has_a_kernel(void **state)
 	}
 }
 
+static void test_the_engine_disk_may_depend_on_the_architecture(void **state)
+{
+	auto_loaded l = load_ok(IMAGE "guest: {engineDisk: 'cache:engine-{{.Arch}}.squashfs'}\n");
+
+	(void)state;
+	assert_string_equal(l.cfg.guest.engine_disk, "cache:engine-x86_64.squashfs");
+}
+
 static void test_the_cpu_type_of_the_guests_architecture_is_taken(void **state)
 {
 	(void)state;
@@ -249,6 +257,7 @@ int main(void)
 		cmocka_unit_test(test_the_guests_user_comes_from_the_host),
 		cmocka_unit_test(test_port_rules_are_filled_as_lima_does),
 		cmocka_unit_test(test_direct_boot_where_the_image_has_a_kernel),
+		cmocka_unit_test(test_the_engine_disk_may_depend_on_the_architecture),
 		cmocka_unit_test(test_the_cpu_type_of_the_guests_architecture_is_taken),
 		cmocka_unit_test(test_variables_are_expanded_and_others_stay),
 	};
