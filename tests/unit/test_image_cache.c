@@ -268,6 +268,7 @@ static void cut_object_is_replaced(void **state)
 	assert_int_equal(RUN(command_get, out, &e, "cache:hi"), 0);
 	assert_int_equal(chmod(out, 0644), 0);
 	assert_int_equal(truncate(out, 2), 0);
+	assert_int_equal(chmod(out, 0444), 0);
 	assert_int_equal(RUN(command_import, out, &e, "hi", file), 0);
 	assert_int_equal(RUN(command_get, out, &e, "cache:hi"), 0);
 	assert_object(out, "hello");

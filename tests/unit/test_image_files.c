@@ -43,6 +43,49 @@ static void killed_writer_leaves_one_file(void **state)
 	assert_int_equal(count_files("new"), 1);
 }
 
+/* Whether the kernel's list of locks has this process among those that wait. */
+static bool waits_for_lock(pid_t pid)
+{
+	auto_free char *wanted = xasprintf(" %d ", (int)pid);
+	auto_fclose FILE *f = fopen("/proc/locks", "r");
+	char line[256];
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (strstr(line, "->") && strstr(line, wanted))
+			return true;
+	}
+	return false;
+}
+
+static void writers_take_turns(void **state)
+{
+	auto_free char *path = at("turns"), *text = NULL;
+	auto_newfile f = NEWFILE_INIT;
+	struct err e;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(newfile_open(&f, path, &e), 0);
+	assert_int_equal(write(f.fd, "first", 5), 5);
+	pid = fork();
+	if (pid == 0) {
+		struct newfile g = NEWFILE_INIT;
+
+		close(f.fd);
+		/* Opened, but not committed: the first one's file must be as it was. */
+		_exit(newfile_open(&g, path, &e) == 0 && fs_exists(g.tmp) ? 0 : 1);
+	}
+	for (int i = 0; i < 1000 && !waits_for_lock(pid); i++)
+		usleep(5000);
+	assert_true(waits_for_lock(pid));
+	assert_int_equal(newfile_commit(&f, path, 0600, false, &e), 0);
+	waitpid(pid, &status, 0);
+	assert_int_equal(status, 0);
+	text = fs_tail(path, 1, 100);
+	assert_string_equal(text, "first");
+}
+
 static void sweep_takes_orphans(void **state)
 {
 	auto_free char *folder = at("sweep"), *orphan = NULL;
@@ -256,7 +299,7 @@ int main(void)
 		cmocka_unit_test(signal_removes_it),		 cmocka_unit_test(full_disk_is_named),
 		cmocka_unit_test(zeros_become_holes),		 cmocka_unit_test(extracts_a_member),
 		cmocka_unit_test(initrd_appends_an_archive),	 cmocka_unit_test(initrd_says_what_is_missing),
-		cmocka_unit_test(disk_is_an_overlay),
+		cmocka_unit_test(disk_is_an_overlay),		 cmocka_unit_test(writers_take_turns),
 	};
 
 	return cmocka_run_group_tests_name("image_files", tests, make_dir, remove_dir);
