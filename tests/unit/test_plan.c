@@ -1,0 +1,242 @@
+/* The golden plans: tests/golden/NAME.yaml with facts in its first line becomes tests/golden/NAME.plan.json.
+ * GOLDEN_UPDATE=1 writes them anew. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include <glob.h>
+#include <unistd.h>
+
+#include "lib/buf.h"
+#include "lib/cleanup.h"
+#include "lib/io.h"
+#include "limactl-c/config/config.h"
+#include "limactl-c/plan/host.h"
+#include "tests/unit/tmp_dir.h"
+
+#define DIR "/home/jane/.lima/box"
+
+/* Value of KEY in the line "# facts: KEY=VALUE ..."; malloc'd. */
+static char *fact(const char *text, const char *key, const char *otherwise)
+{
+	auto_free char *want = xasprintf(" %s=", key), *line = xstrndup(text, strcspn(text, "\n"));
+	const char *at = strstr(line, want);
+
+	if (!at)
+		return xstrdup(otherwise);
+	at += strlen(want);
+	return xstrndup(at, strcspn(at, " "));
+}
+
+static struct plan_host facts_of(const char *text)
+{
+	auto_free char *accel = fact(text, "accel", "tcg"), *driver = fact(text, "driver", "");
+
+	return (struct plan_host){
+		.arch = fact(text, "arch", "x86_64"),
+		.cpus = 8,
+		.memory = 16ull << 30,
+		.user = xstrdup("jane"),
+		.comment = xstrdup("Jane Doe"),
+		.home = xstrdup("/home/jane"),
+		.uid = 1000,
+		.lima_home = xstrdup("/home/jane/.lima"),
+		.qemu = fact(text, "qemu", "qemu-system-x86_64"),
+		.accel = !strcmp(accel, "kvm") ? PLAN_KVM : PLAN_TCG,
+		.agent = xstrdup("/opt/share/limactl-c/lima-guestagent.Linux-x86_64"),
+		.provision = xstrdup("/opt/share/limactl-c/provision"),
+		.fake = !strcmp(driver, "fake"),
+	};
+}
+
+static void read_text(const char *path, struct buf *b)
+{
+	struct err e = { 0 };
+
+	if (io_read_file(path, b, &e) < 0)
+		fail_msg("%s", e.msg);
+}
+
+static int make(const char *name, const char *text, struct plan *p, struct err *e)
+{
+	auto_plan_host h = facts_of(text);
+	struct cfg_host ch = {
+		.arch = h.arch, .user = h.user, .comment = h.comment, .uid = h.uid, .cpus = h.cpus, .memory = h.memory,
+	};
+	auto_buf findings = BUF_INIT(1 << 20);
+	struct plan_images im = { 0 };
+	struct cfg c;
+	int rc;
+
+	if (cfg_load(name, text, strlen(text), &ch, &c, &findings, e) < 0)
+		fail_msg("%s", findings.data);
+	if (!h.fake)
+		im = (struct plan_images){ "/cache/alpine.qcow2", c.image[0].kernel.location ? "/cache/kernel" : NULL,
+					   c.image[0].initrd.location ? "/cache/initrd" : NULL,
+					   c.guest.engine_disk ? "/cache/engine.squashfs" : NULL };
+	rc = plan_make(&c, &h, &im, "box", DIR, p, e);
+	cfg_free(&c);
+	return rc;
+}
+
+/* Also: what is read back is what was written. */
+static void check_golden(const char *yaml, const char *tmp)
+{
+	auto_free char *golden = xasprintf("%.*s.plan.json", (int)(strlen(yaml) - strlen(".yaml")), yaml);
+	auto_free char *first = xasprintf("%s/1", tmp), *second = xasprintf("%s/2", tmp);
+	auto_buf text = BUF_INIT(1 << 20), want = BUF_INIT(1 << 20), got = BUF_INIT(1 << 20), again = BUF_INIT(1 << 20);
+	struct plan p, q;
+	struct err e = { 0 };
+
+	read_text(yaml, &text);
+	if (make(yaml, text.data, &p, &e) < 0)
+		fail_msg("%s: %s", yaml, e.msg);
+	assert_int_equal(plan_save(&p, getenv("GOLDEN_UPDATE") ? golden : first, &e), 0);
+	assert_int_equal(plan_save(&p, first, &e), 0);
+	plan_free(&p);
+	assert_int_equal(plan_load(&q, first, &e), 0);
+	assert_int_equal(plan_save(&q, second, &e), 0);
+	plan_free(&q);
+	read_text(golden, &want);
+	read_text(first, &got);
+	read_text(second, &again);
+	if (strcmp(want.data, got.data))
+		fail_msg("%s is not what comes out; diff it with a run of GOLDEN_UPDATE=1", golden);
+	assert_string_equal(got.data, again.data);
+}
+
+static void test_golden_plans(void **state)
+{
+	glob_t g;
+
+	assert_int_equal(glob("tests/golden/*.yaml", 0, NULL, &g), 0);
+	assert_true(g.gl_pathc >= 5);
+	for (size_t i = 0; i < g.gl_pathc; i++)
+		check_golden(g.gl_pathv[i], *state);
+	globfree(&g);
+}
+
+#define IMAGE \
+	"images: [{location: /i, arch: x86_64, kernel: {location: /k}, initrd: {location: /r}}]\n" \
+	"guest: {init: lean}\n"
+
+static void test_what_is_not_possible(void **state)
+{
+	static const struct {
+		const char *yaml, *msg;
+	} rows[] = {
+		{ "images: [{location: /i, arch: x86_64}]\n", "kernel and an initrd" },
+		{ IMAGE "vmType: fake\n", "LIMACTL_C_DRIVER" },
+		{ "images: [{location: /i, arch: x86_64, kernel: {location: /k}, initrd: {location: /r}}]\n"
+		  "guest: {init: openrc, directBoot: true}\n", "openrc" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct err e = { 0 };
+		struct plan p;
+
+		assert_int_equal(make("t", rows[i].yaml, &p, &e), -1);
+		assert_int_equal(e.kind, ERR_INVALID);
+		if (!strstr(e.msg, rows[i].msg))
+			fail_msg("\"%s\" does not say \"%s\"", e.msg, rows[i].msg);
+		assert_null(p.name);
+	}
+}
+
+static void test_socket_path_too_long(void **state)
+{
+	auto_free char *yaml = xasprintf(IMAGE "portForwards: [{guestSocket: /run/x.sock, hostSocket: %090d.sock}]\n", 0);
+	struct err e = { 0 };
+	struct plan p;
+
+	(void)state;
+	assert_int_equal(make("t", yaml, &p, &e), -1);
+	assert_non_null(strstr(e.msg, "portForwards[0].hostSocket"));
+	assert_non_null(strstr(e.msg, "bytes"));
+}
+
+static void test_settings_text(void **state)
+{
+	struct err e = { 0 };
+	struct plan p;
+	auto_free char *text = NULL;
+
+	(void)state;
+	assert_int_equal(make("t", IMAGE "env: {GREETING: \"two\\nlines\"}\n", &p, &e), 0);
+	text = plan_settings_text(&p, &e);
+	assert_memory_equal(text, "hostname=lima-box\n", 18);
+	assert_non_null(strstr(text, "\nenv.GREETING=two\\nlines\n"));
+	assert_non_null(strstr(text, "\nuser.home=/home/jane.guest\n"));
+	plan_free(&p);
+}
+
+/* What a saved machine depends on changes its text, what it does not depend on leaves it. */
+static void test_machine_text(void **state)
+{
+	static const struct {
+		const char *yaml;
+		bool same;
+	} rows[] = {
+		{ IMAGE "message: hello\n", true },
+		{ IMAGE "portForwards: [{guestPort: 80, hostPort: 8080}]\n", true },
+		{ IMAGE "env: {A: b}\n", true },
+		{ IMAGE "memory: 3GiB\n", false },
+		{ IMAGE "cpus: 3\n", false },
+		{ IMAGE "tuning: {initOnFree: true}\n", false },
+		{ IMAGE "vmOpts: {qemu: {cpuType: {x86_64: max}}}\n", false },
+	};
+	struct err e = { 0 };
+	struct plan p;
+	auto_free char *base = NULL;
+
+	(void)state;
+	assert_int_equal(make("t", IMAGE, &p, &e), 0);
+	base = plan_machine_text(&p);
+	plan_free(&p);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		auto_free char *text = NULL;
+
+		assert_int_equal(make("t", rows[i].yaml, &p, &e), 0);
+		text = plan_machine_text(&p);
+		if (!strcmp(text, base) != rows[i].same)
+			fail_msg("%s: %s", rows[i].yaml, text);
+		plan_free(&p);
+	}
+}
+
+static void test_hostname(void **state)
+{
+	auto_free char *name = plan_hostname("a.b_c-d");
+
+	(void)state;
+	assert_string_equal(name, "lima-a-b-c-d");
+}
+
+static void test_virtualization_flags(void **state)
+{
+	(void)state;
+	assert_true(plan_host_cpu_virtualizes("processor\t: 0\nflags\t\t: fpu vmx sse\nbogomips: 1\n"));
+	assert_true(plan_host_cpu_virtualizes("processor\t: 0\nflags\t\t: fpu svm"));
+	assert_false(plan_host_cpu_virtualizes("processor\t: 0\nflags\t\t: fpu svm_lock xvmx\nvmx flags\t: vmx\n"));
+	assert_false(plan_host_cpu_virtualizes("processor\t: 0\nFeatures: vmx\n"));
+	assert_false(plan_host_cpu_virtualizes(""));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_golden_plans, tmp_dir_make, tmp_dir_remove),
+		cmocka_unit_test(test_what_is_not_possible),
+		cmocka_unit_test(test_socket_path_too_long),
+		cmocka_unit_test(test_settings_text),
+		cmocka_unit_test(test_machine_text),
+		cmocka_unit_test(test_hostname),
+		cmocka_unit_test(test_virtualization_flags),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
