@@ -12,7 +12,7 @@
 
 enum {
 	STOP_MS = 190 * 1000,      /* Lima's: three minutes for the guest, ten seconds more */
-	STOP_FORCE_MS = 10 * 1000,
+	STOP_FORCE_MS = 2500,
 	END_TRIES = 500,           /* 20 ms apart: from the answer to the end of the processes */
 };
 
@@ -86,6 +86,7 @@ int launch_stop(const struct inst *i, bool force, struct err *e)
 		say_info("The instance \"%s\" is not running", i->name);
 		return 0;
 	}
-	say_info("Stopping the instance \"%s\"%s", i->name, force ? " at once" : "");
+	if (force || st == INST_RUNNING)
+		say_info("Stopping the instance \"%s\"%s", i->name, force ? " at once" : "");
 	return force ? stop_forced(i, e) : stop_orderly(i, e);
 }
