@@ -30,6 +30,8 @@ struct flow {
 	uint64_t sent, goal; /* bytes written, bytes to write before the end */
 	uint64_t got;
 	bool hold; /* does not read */
+	bool keep; /* does not finish, there may be more */
+	unsigned messages_before; /* that had arrived with its first byte */
 };
 
 struct end {
@@ -42,13 +44,15 @@ struct end {
 	bool up, resumed;
 	unsigned ups, fresh, downs, resets[8], closed, opened, messages;
 	uint32_t next_message, expected_message;
-	bool refuse;
+	bool refuse;     /* every stream the peer opens */
+	bool bad_on_up;  /* says something malformed after each fresh link-up */
 };
 
 struct pair {
 	struct end end[2];
 	uint64_t seed;
 	uint64_t goal_max; /* bytes a flow sends at most */
+	bool keep;         /* new flows send nothing until flow_more() */
 };
 
 static inline uint64_t pair_random(struct pair *p)
@@ -76,7 +80,8 @@ static inline struct flow *flow_new(struct end *e, uint64_t key, bool opener)
 	f->end = e;
 	f->key = key;
 	f->opener = opener;
-	f->goal = pair_below(e->pair, e->pair->goal_max + 1);
+	f->keep = e->pair->keep;
+	f->goal = f->keep ? 0 : pair_below(e->pair, e->pair->goal_max + 1);
 	f->next = e->flows;
 	e->flows = f;
 	return f;
@@ -106,8 +111,20 @@ static inline void flow_send(struct flow *f)
 		if (done < n)
 			return;
 	}
-	if (!mux_is_finished(f->s))
+	if (!f->keep && !mux_is_finished(f->s))
 		mux_finish(f->s);
+}
+
+static inline void flow_more(struct flow *f, uint64_t n)
+{
+	f->goal += n;
+	flow_send(f);
+}
+
+static inline void flow_end(struct flow *f)
+{
+	f->keep = false;
+	flow_send(f);
 }
 
 static inline void flow_receive(struct flow *f)
@@ -120,6 +137,8 @@ static inline void flow_receive(struct flow *f)
 			if (p[i] != flow_byte(f->key, !f->opener, f->got + i))
 				fail_msg("wrong byte at %llu of stream %u", (unsigned long long)(f->got + i),
 					 mux_stream_id(f->s));
+		if (!f->got)
+			f->messages_before = f->end->messages;
 		f->got += n;
 		mux_consume(f->s, n);
 	}
@@ -138,6 +157,8 @@ static inline void on_up(void *ctx, bool resumed)
 		e->fresh++;
 		e->next_message = e->expected_message = 0;
 		assert_null(e->flows);
+		if (e->bad_on_up)
+			assert_int_equal(mux_send(e->m, MESSAGE_BAD, NULL, 0), 0);
 	}
 }
 

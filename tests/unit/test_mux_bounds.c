@@ -1,0 +1,311 @@
+/* What a peer must not say: it costs a stream or the link, never more. Frames are forged in the guest's name. */
+#include "tests/unit/mux_pair.h"
+
+#include "lib/le.h"
+#include "lib/mux_internal.h"
+
+/* Hands the host a frame as the guest would have sent it next. */
+static void forge(struct pair *p, struct wire_frame f, const void *payload)
+{
+	static uint8_t frame[WIRE_FRAME_MAX];
+	struct mux *guest = p->end[1].m;
+
+	memset(frame, 0, sizeof(frame));
+	wire_header_pack(frame, &f, guest->link, guest->tx_seq);
+	memcpy(frame + WIRE_HEADER, payload, f.len);
+	le32_put(frame + WIRE_HEADER + f.len, wire_trailer(&f, guest->link, guest->tx_seq));
+	guest->tx_seq++;
+	mux_feed(p->end[0].m, frame, WIRE_HEADER + f.len + WIRE_TRAILER);
+}
+
+static void forge_control(struct pair *p, const void *bytes, size_t len)
+{
+	forge(p, (struct wire_frame){ .type = WIRE_CONTROL, .len = (uint32_t)len,
+				      .arg = (uint32_t)p->end[0].m->control.rx }, bytes);
+}
+
+static void forge_message(struct pair *p, uint8_t type, const void *body, size_t len)
+{
+	uint8_t m[CONTROL_HEADER + 64] = { type, 0, (uint8_t)len, (uint8_t)(len >> 8) };
+
+	memcpy(m + CONTROL_HEADER, body, len);
+	forge_control(p, m, CONTROL_HEADER + len);
+}
+
+static struct flow *setup(struct pair *p)
+{
+	struct flow *f;
+
+	pair_init(p, 99);
+	pair_connect(p);
+	p->keep = true;
+	f = end_open(&p->end[0]);
+	assert_non_null(f);
+	pair_settle(p);
+	return f;
+}
+
+static void test_stream_violations(void **state)
+{
+	static const uint8_t bytes[MUX_FRAME_MAX];
+	static const struct wire_frame bad[] = {
+		{ .type = WIRE_DATA, .id = 1, .len = 10, .arg = 1 },          /* a gap */
+		{ .type = WIRE_DATA, .id = 1, .len = 10, .arg = UINT32_MAX }, /* again what was sent */
+		{ .type = WIRE_DATA, .id = 1 },                               /* nothing at all */
+		{ .type = WIRE_CREDIT, .id = 1, .arg = 1 },                   /* for what was never sent */
+		{ .type = WIRE_CREDIT, .id = 1, .arg = UINT32_MAX },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct pair p;
+
+		setup(&p);
+		forge(&p, bad[i], bytes);
+		assert_int_equal(p.end[0].resets[MUX_RESET_PROTOCOL], 1);
+		assert_int_equal(mux_count(p.end[0].m), 0);
+		assert_true(p.end[0].up);
+		pair_settle(&p);
+		assert_int_equal(p.end[1].resets[MUX_RESET_PROTOCOL], 1);
+		pair_fini(&p);
+	}
+}
+
+static void test_beyond_the_window(void **state)
+{
+	static uint8_t bytes[MUX_FRAME_MAX];
+	struct pair p;
+	struct flow *f;
+
+	(void)state;
+	f = setup(&p);
+	f->hold = true;
+	for (uint32_t at = 0; at < MUX_WINDOW; at += MUX_FRAME_MAX)
+		forge(&p, (struct wire_frame){ .type = WIRE_DATA, .id = 1, .len = MUX_FRAME_MAX, .arg = at }, bytes);
+	assert_int_equal(mux_count(p.end[0].m), 1);
+	forge(&p, (struct wire_frame){ .type = WIRE_DATA, .id = 1, .len = 1, .arg = MUX_WINDOW }, bytes);
+	assert_int_equal(p.end[0].resets[MUX_RESET_PROTOCOL], 1);
+	pair_fini(&p);
+}
+
+static void test_after_the_end(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	setup(&p);
+	forge(&p, (struct wire_frame){ .type = WIRE_DATA, .id = 1, .flags = WIRE_FIN }, "");
+	assert_int_equal(mux_count(p.end[0].m), 1);
+	forge(&p, (struct wire_frame){ .type = WIRE_DATA, .id = 1, .len = 1, .arg = 1 }, "x");
+	assert_int_equal(p.end[0].resets[MUX_RESET_PROTOCOL], 1);
+	pair_fini(&p);
+}
+
+static void test_unknown_streams_are_ignored(void **state)
+{
+	struct pair p;
+	uint8_t reset[8] = { 99, 0, 0, 0, MUX_RESET_ABORT };
+
+	(void)state;
+	setup(&p);
+	forge(&p, (struct wire_frame){ .type = WIRE_DATA, .id = 77, .len = 1, .arg = 5 }, "x");
+	forge(&p, (struct wire_frame){ .type = WIRE_CREDIT, .id = 77, .arg = 5 }, "");
+	forge_message(&p, CONTROL_RESET, reset, sizeof(reset));
+	assert_true(p.end[0].up);
+	assert_int_equal(mux_count(p.end[0].m), 1);
+	pair_fini(&p);
+}
+
+/* "Done" while it is not, and a code there is not. */
+static void test_wrong_resets(void **state)
+{
+	(void)state;
+	for (uint32_t code = 0; code < 10; code += 9) {
+		struct pair p;
+		uint8_t reset[8] = { 1, 0, 0, 0, (uint8_t)code };
+
+		setup(&p);
+		forge_message(&p, CONTROL_RESET, reset, sizeof(reset));
+		assert_int_equal(p.end[0].resets[MUX_RESET_PROTOCOL], 1);
+		pair_fini(&p);
+	}
+}
+
+/* What breaks the conversation: everything begins anew, once, and works. */
+static void test_malformed_control(void **state)
+{
+	static const struct {
+		uint8_t len, bytes[16];
+	} bad[] = {
+		{ 4, { 0 } },                                           /* no type */
+		{ 4, { MESSAGE_COUNT, 1 } },                            /* reserved byte */
+		{ 4, { MESSAGE_COUNT, 0, 1, 0x80 } },                   /* too long */
+		{ 4, { MESSAGE_BAD } },                                 /* the program refuses it */
+		{ 4, { CONTROL_OPEN } },                                /* no id */
+		{ 8, { CONTROL_OPEN, 0, 4, 0, 0, 0, 0, 0 } },           /* id 0 */
+		{ 8, { CONTROL_OPEN, 0, 4, 0, 3, 0, 0, 0 } },           /* one of ours */
+		{ 5, { CONTROL_RESET, 0, 1, 0, 1 } },                   /* short */
+		{ 12, { CONTROL_MARK, 0, 7, 0 } },                      /* short */
+		{ 4, { CONTROL_MARK + 1 } },                            /* unknown */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct pair p;
+
+		setup(&p);
+		/* also in two pieces */
+		if (i & 1 && bad[i].len > 4) {
+			forge_control(&p, bad[i].bytes, 3);
+			forge_control(&p, bad[i].bytes + 3, bad[i].len - 3u);
+		} else {
+			forge_control(&p, bad[i].bytes, bad[i].len);
+		}
+		assert_false(p.end[0].up);
+		pair_settle(&p);
+		assert_true(p.end[0].up && p.end[1].up);
+		assert_int_equal(p.end[0].fresh, 2);
+		assert_int_equal(p.end[1].fresh, 2);
+		assert_int_equal(p.end[0].resets[MUX_RESET_LOST], 1);
+		assert_int_equal(p.end[1].resets[MUX_RESET_LOST], 1);
+		pair_fini(&p);
+	}
+}
+
+static void test_same_stream_twice(void **state)
+{
+	struct pair p;
+	uint8_t open[4 + 8] = { 2 };
+
+	(void)state;
+	setup(&p);
+	forge_message(&p, CONTROL_OPEN, open, sizeof(open));
+	assert_int_equal(p.end[0].opened, 1);
+	forge_message(&p, CONTROL_OPEN, open, sizeof(open));
+	assert_false(p.end[0].up);
+	pair_fini(&p);
+}
+
+static void test_table_nobody_asked_for(void **state)
+{
+	uint8_t record[WIRE_RECORD] = { 1 };
+	struct pair p;
+
+	(void)state;
+	setup(&p);
+	forge(&p, (struct wire_frame){ .type = WIRE_RESUME, .flags = WIRE_LAST, .len = WIRE_RECORD }, record);
+	assert_false(p.end[0].up);
+	pair_settle(&p);
+	assert_int_equal(p.end[0].fresh, 2);
+	pair_fini(&p);
+}
+
+/* Bytes that are no frame cost the link, but no stream. */
+static void test_no_frame(void **state)
+{
+	static const uint8_t zeros[WIRE_FRAME_MAX];
+	uint8_t bytes[WIRE_HEADER + WIRE_TRAILER];
+
+	(void)state;
+	for (int i = 0; i < 6; i++) {
+		struct pair p;
+		struct wire_frame f = { .type = WIRE_CREDIT };
+		uint64_t link;
+		uint32_t seq;
+
+		setup(&p);
+		link = p.end[1].m->link;
+		seq = p.end[1].m->tx_seq;
+		if (i == 0)
+			f.type = WIRE_TYPES;
+		if (i == 1)
+			f.flags = 0x80;
+		if (i == 2)
+			f = (struct wire_frame){ .type = WIRE_DATA, .len = MUX_FRAME_MAX + 1 };
+		wire_header_pack(bytes, &f, link + (i == 3), seq + (i == 4));
+		le32_put(bytes + WIRE_HEADER, wire_trailer(&f, link, seq) ^ (i == 5));
+		mux_feed(p.end[0].m, bytes, sizeof(bytes));
+		mux_feed(p.end[0].m, zeros, sizeof(zeros));
+		assert_false(p.end[0].up);
+		pair_settle(&p);
+		assert_true(p.end[0].up && p.end[0].resumed && p.end[1].up && p.end[1].resumed);
+		assert_int_equal(mux_count(p.end[0].m), 1);
+		pair_fini(&p);
+	}
+}
+
+/* A peer whose program says nothing right is left alone after a while; the next process is heard again. */
+static void test_endless_nonsense(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	pair_init(&p, 98);
+	p.end[1].bad_on_up = true;
+	mux_carrier_open(p.end[0].m);
+	mux_carrier_open(p.end[1].m);
+	pair_settle(&p);
+	assert_false(p.end[0].up);
+	assert_in_range(p.end[0].ups, 2, 40);
+	end_stop(&p.end[1]);
+	p.end[1].bad_on_up = false;
+	end_start(&p.end[1]);
+	mux_carrier_open(p.end[1].m);
+	pair_settle(&p);
+	assert_true(p.end[0].up && p.end[1].up);
+	pair_fini(&p);
+}
+
+/* A carrier that throws back what it is given. */
+static void test_own_echo(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	pair_init(&p, 97);
+	mux_carrier_open(p.end[0].m);
+	for (int i = 0; i < 10; i++) {
+		end_flush(&p.end[0], SIZE_MAX);
+		mux_feed(p.end[0].m, (uint8_t *)p.end[0].wire.data, p.end[0].wire.len);
+	}
+	assert_false(p.end[0].up);
+	assert_true(p.end[0].wire.len < 2 * WIRE_FRAME_MAX);
+	pair_fini(&p);
+}
+
+/* A stream that is not ours to open beyond the limit is refused by name, and nothing else happens. */
+static void test_too_many_from_the_peer(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	setup(&p);
+	p.end[0].m->count = MUX_STREAMS_MAX; /* as if */
+	end_open(&p.end[1]);
+	pair_settle(&p);
+	assert_int_equal(p.end[0].opened, 0);
+	assert_int_equal(p.end[1].resets[MUX_RESET_LIMIT], 1);
+	assert_true(p.end[0].up);
+	p.end[0].m->count = 1;
+	pair_fini(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_stream_violations),
+		cmocka_unit_test(test_beyond_the_window),
+		cmocka_unit_test(test_after_the_end),
+		cmocka_unit_test(test_unknown_streams_are_ignored),
+		cmocka_unit_test(test_wrong_resets),
+		cmocka_unit_test(test_malformed_control),
+		cmocka_unit_test(test_same_stream_twice),
+		cmocka_unit_test(test_table_nobody_asked_for),
+		cmocka_unit_test(test_no_frame),
+		cmocka_unit_test(test_endless_nonsense),
+		cmocka_unit_test(test_own_echo),
+		cmocka_unit_test(test_too_many_from_the_peer),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
