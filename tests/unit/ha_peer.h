@@ -25,7 +25,7 @@
 enum { PEER_DEADLINE_MS = 10000 };
 
 /* What the guest does with a stream that is opened. */
-enum peer_mode { PEER_ECHO, PEER_REFUSE, PEER_HOLD, PEER_COLLECT };
+enum peer_mode { PEER_ECHO, PEER_REFUSE, PEER_HOLD, PEER_COLLECT, PEER_ANSWER };
 
 struct peer {
 	struct loop *loop;
@@ -43,6 +43,8 @@ struct peer {
 	uint8_t last_message[64];
 	size_t last_message_len;
 	struct deadline *tick;
+	const char *first_answer, *answer; /* PEER_ANSWER: to the first question, to all others */
+	size_t answered;
 	void (*on_up)(struct peer *p); /* what a guest agent says first; may be NULL */
 	bool (*until)(struct peer *p);
 	int64_t give_up;
@@ -111,6 +113,12 @@ static void peer_pump(struct peer *p, struct mux_stream *s)
 			return;
 		p->got += k;
 		mux_consume(s, k);
+		if (p->mode == PEER_ANSWER && !mux_is_finished(s)) {
+			const char *text = p->answered++ ? p->answer : p->first_answer;
+
+			mux_write(s, text, strlen(text));
+			mux_finish(s);
+		}
 	}
 	if (mux_at_end(s))
 		mux_finish(s);
