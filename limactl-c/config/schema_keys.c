@@ -83,7 +83,7 @@ const struct key schema[] = {
 	  .help = "path of a socket on the host; relative: below sock/ of the instance folder" },
 	LATER("portForwards[].reverse", "false"),
 	{ "portForwards[].ignore", KEY_BOOL, PF(ignore), .def = "false", .help = "do not forward what this rule matches" },
-	{ "portForwards[].static", KEY_BOOL, PF(is_static), .def = "false", .help = "listen from the start; kept by `plain`" },
+	{ "portForwards[].static", KEY_BOOL, PF(is_static), .def = "false", .help = "kept by `plain`" },
 
 	{ "env", KEY_PAIRS, CFG(env), COUNT(envs), .help = "environment of shells and services in the guest" },
 	{ "message", KEY_STRING, CFG(message), .help = "shown when the instance is ready" },
