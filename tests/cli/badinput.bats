@@ -40,8 +40,8 @@ nothing_left() {
 	contains "$output" 'memory'
 	contains "$output" cpuTyp
 	contains "$output" qemuu
-	contains "$output" "typo.yaml:5"
-	contains "$output" "6"
+	contains "$output" "typo.yaml:6:1"
+	contains "$output" "line 5"
 }
 
 @test "unknown instance" {

@@ -38,3 +38,6 @@ ha_pid() { cat "$LIMA_HOME/$1/ha.pid"; }
 # closed_port PORT / open_port PORT: whether something accepts on 127.0.0.1:PORT.
 open_port() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 closed_port() { ! open_port "$1"; }
+
+# gone PID: no such process, or one that only waits to be reaped (a container's first process may never do that).
+gone() { ! grep -q '^State:[[:space:]]*[^ZX]' "/proc/$1/status" 2>/dev/null; }

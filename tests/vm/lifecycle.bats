@@ -33,7 +33,7 @@ no_sockets() { [ -z "$(find "$LIMA_HOME/vm" -type s)" ]; }
 	vm_pid=$(cat "$LIMA_HOME/vm/qemu.pid")
 	control vm POST save
 	equals "$(control vm GET status | jq -r .state)" saved
-	run ! kill -0 "$vm_pid"
+	gone "$vm_pid"
 	open_port 22001
 	echo "sent while it was a file" >&7
 	control vm POST restore
@@ -57,7 +57,7 @@ no_sockets() { [ -z "$(find "$LIMA_HOME/vm" -type s)" ]; }
 	local vm_pid
 	vm_pid=$(cat "$LIMA_HOME/vm/qemu.pid")
 	kill -9 "$(ha_pid vm)"
-	wait_until 3 sh -c '! kill -0 '"$(ha_pid vm)"
+	wait_until 3 gone "$(ha_pid vm)"
 	contains "$(limactl-c list 2>&1)" vm
 	limactl-c start vm
 	equals "$(cat "$LIMA_HOME/vm/qemu.pid")" "$vm_pid"
@@ -68,8 +68,9 @@ no_sockets() { [ -z "$(find "$LIMA_HOME/vm" -type s)" ]; }
 	local vm_pid
 	vm_pid=$(cat "$LIMA_HOME/vm/qemu.pid")
 	kill -9 "$(ha_pid vm)"
+	wait_until 3 gone "$(ha_pid vm)"
 	limactl-c stop -f vm
-	run ! kill -0 "$vm_pid"
+	gone "$vm_pid"
 	stopped
 }
 

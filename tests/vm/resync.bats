@@ -10,6 +10,7 @@ restart_host_agent() {
 	limactl-c shell vm cat /dev/zero >/dev/null 2>&1 &
 	local busy=$!
 	kill -9 "$(ha_pid vm)"
+	wait_until 5 gone "$(ha_pid vm)"
 	wait "$busy" 2>/dev/null || true
 	limactl-c start vm >/dev/null 2>&1
 }
