@@ -36,7 +36,7 @@ static void reset_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-void spawn_close_from(int first)
+static void close_from(int first)
 {
 #ifdef __linux__
 	if (close_range((unsigned)first, ~0U, 0) == 0)
@@ -44,6 +44,18 @@ void spawn_close_from(int first)
 #endif
 	for (int fd = first, max = getdtablesize(); fd < max; fd++)
 		close(fd);
+}
+
+int spawn_keep_two(int *a, int *b)
+{
+	int high_a = fcntl(*a, F_DUPFD_CLOEXEC, 5), high_b = fcntl(*b, F_DUPFD_CLOEXEC, 5);
+
+	*a = dup2(high_a, 3);
+	*b = dup2(high_b, 4);
+	if (*a < 0 || *b < 0)
+		return -1;
+	close_from(5);
+	return io_set_cloexec(*a, true) < 0 || io_set_cloexec(*b, true) < 0 ? -1 : 0;
 }
 
 /* Puts std and fd[] into place; the report pipe becomes the number after them. Returns it. */
@@ -68,7 +80,7 @@ static int place(const struct spawn_child *c)
 	}
 	if (dup2(report, (int)n) < 0 || fcntl((int)n, F_SETFD, FD_CLOEXEC) < 0)
 		fail(report, "descriptors");
-	spawn_close_from((int)n + 1);
+	close_from((int)n + 1);
 	return (int)n;
 }
 

@@ -1,6 +1,6 @@
 /* spawn_child.h - the part of a spawn that runs in the child, between fork and exec.
  *
- * Private to spawn.c and spawner.c. Only async-signal-safe calls: the parent may have threads.
+ * For who forks itself. Only async-signal-safe calls: the parent may have threads.
  */
 #ifndef LIMA_SPAWN_CHILD_H
 #define LIMA_SPAWN_CHILD_H
@@ -22,6 +22,7 @@ struct spawn_failure {
 
 _Noreturn void spawn_child(const struct spawn_child *c);
 
-void spawn_close_from(int first); /* closes every descriptor from this number on */
+/* In a child that goes on without exec: keeps 0, 1, 2 and these two, as close-on-exec 3 and 4. -1 with errno set. */
+int spawn_keep_two(int *a, int *b);
 
 #endif

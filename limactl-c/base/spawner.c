@@ -129,21 +129,15 @@ static bool serve_request(int sock)
 	return io_write_full(sock, &a, sizeof(a)) == 0;
 }
 
-/* Only the two channels, as 3 and 4, and stderr stay: whoever waits for the end of a pipe the host agent had open
- * must not wait for the spawner too. */
+/* Whoever waits for the end of a pipe the host agent had open must not wait for the spawner too. */
 static void let_go(int *sock, int *exits)
 {
-	int null = open("/dev/null", O_RDWR), high_sock = fcntl(*sock, F_DUPFD, 5), high_exits = fcntl(*exits, F_DUPFD, 5);
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	dup2(null, 0);
 	dup2(null, 1);
-	*sock = dup2(high_sock, 3);
-	*exits = dup2(high_exits, 4);
-	if (null < 0 || *sock < 0 || *exits < 0)
+	if (null < 0 || spawn_keep_two(sock, exits) < 0)
 		_exit(1);
-	spawn_close_from(5);
-	io_set_cloexec(*sock, true);
-	io_set_cloexec(*exits, true);
 }
 
 static _Noreturn void run(int sock, int exits)

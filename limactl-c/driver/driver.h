@@ -22,7 +22,9 @@ enum vm_event_type {
 	VM_EV_DONE,      /* the operation begun last has succeeded; state() tells the new state */
 	VM_EV_FAILED,    /* it has failed: error; state() tells the state it fell back to */
 	VM_EV_POWERDOWN, /* the guest is shutting down by itself */
-	VM_EV_EXITED,    /* the machine is gone: error.msg says why when it was not asked to go */
+	VM_EV_EXITED,    /* the machine is gone unasked, or killed. error.kind ERR_NONE: by the guest's or our own wish;
+			  * else error.msg says why. After a failed start or restore and after a done powerdown or save
+			  * there is none: state() is VM_OFF then. */
 };
 
 struct vm_event {
@@ -47,10 +49,18 @@ struct vm_driver {
 	int (*adopt)(struct vm *vm, struct err *e);  /* a machine that a former host agent left running; ERR_NOTFOUND: none */
 	int (*pause)(struct vm *vm, struct err *e);
 	int (*resume)(struct vm *vm, struct err *e);
-	int (*save)(struct vm *vm, const char *path, struct err *e); /* paused or running → state in a file, machine gone (VM_OFF) */
-	int (*restore)(struct vm *vm, const char *path, struct err *e); /* VM_OFF → VM_RUNNING; the file is left to the caller */
-	int (*powerdown)(struct vm *vm, struct err *e); /* press the power button; done when the machine is gone */
-	void (*kill)(struct vm *vm);                    /* VM_EV_EXITED follows */
+	/* Paused or running → state in a file (made anew, fsynced), machine gone (VM_OFF). On failure the file is removed
+	 * and the machine is paused, or gone (VM_EV_EXITED follows). */
+	int (*save)(struct vm *vm, const char *path, struct err *e);
+	/* VM_OFF → VM_RUNNING. A state fits the disk only once: when it has been loaded, and before the machine runs, the
+	 * driver removes the file, lastingly (fsync of its folder). On failure the machine is gone (VM_OFF); the file is
+	 * there if and only if the machine never ran. */
+	int (*restore)(struct vm *vm, const char *path, struct err *e);
+	/* Presses the power button, again and again while nobody listens; done when the machine is gone. A paused machine
+	 * is resumed first. Fails after three minutes, the machine then runs on. */
+	int (*powerdown)(struct vm *vm, struct err *e);
+	/* Always allowed; an operation under way is dropped without an event of its own. VM_EV_EXITED follows. */
+	void (*kill)(struct vm *vm);
 
 	enum vm_state (*state)(const struct vm *vm);
 	int (*fd)(const struct vm *vm);         /* -1 when there is nothing to wait on */
@@ -58,11 +68,11 @@ struct vm_driver {
 	int64_t (*deadline)(const struct vm *vm); /* ms on CLOCK_MONOTONIC to call step() at the latest, -1 = none */
 	/* Goes on with what is ready. Fills *ev; call again until VM_EV_NONE. */
 	void (*step)(struct vm *vm, struct vm_event *ev);
-	/* The spawner reported that a child ended; a driver takes note of its own pid only. */
+	/* The spawner reported that a child ended; a driver takes note of its own pid only. Call step() afterwards. */
 	void (*child_exited)(struct vm *vm, pid_t pid, int status);
 
 	/* The agent's carrier: a connected non-blocking stream socket, the caller's. Asked for after VM_EV_DONE of
-	 * start, adopt, restore. */
+	 * start, adopt, restore, and again whenever it was lost. */
 	int (*carrier)(struct vm *vm, struct err *e);
 	pid_t (*pid)(const struct vm *vm); /* of the machine's process, 0 when none */
 };

@@ -1,0 +1,110 @@
+#include "limactl-c/driver/common.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "lib/sock.h"
+
+#ifdef __linux__
+#include <sys/pidfd.h>
+#endif
+
+void vm_events_put(struct vm_events *q, enum vm_event_type type, const struct err *error)
+{
+	struct vm_event *ev = &q->item[(q->first + q->count) % VM_EVENTS_MAX];
+
+	if (q->count == VM_EVENTS_MAX)
+		return;
+	q->count++;
+	*ev = (struct vm_event){ .type = type };
+	if (error)
+		ev->error = *error;
+}
+
+bool vm_events_get(struct vm_events *q, struct vm_event *out)
+{
+	if (!q->count) {
+		out->type = VM_EV_NONE;
+		return false;
+	}
+	*out = q->item[q->first];
+	q->first = (q->first + 1) % VM_EVENTS_MAX;
+	q->count--;
+	return true;
+}
+
+int64_t vm_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
+}
+
+#ifdef __linux__
+int vm_pidfd(pid_t pid)
+{
+	return pid > 0 ? pidfd_open(pid, 0) : -1;
+}
+
+void vm_signal(int pidfd, pid_t pid, int sig)
+{
+	(void)pid;
+	if (pidfd >= 0)
+		pidfd_send_signal(pidfd, sig, NULL, 0);
+}
+#else
+int vm_pidfd(pid_t pid)
+{
+	(void)pid;
+	return -1;
+}
+
+void vm_signal(int pidfd, pid_t pid, int sig)
+{
+	(void)pidfd;
+	if (pid > 0)
+		kill(pid, sig);
+}
+#endif
+
+pid_t vm_peer(int fd)
+{
+#ifdef __linux__
+	struct ucred c;
+	socklen_t len = sizeof(c);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &c, &len) < 0 ? -1 : c.pid;
+#else
+	pid_t pid = -1;
+	socklen_t len = sizeof(pid);
+
+	return getsockopt(fd, SOL_LOCAL, LOCAL_PEERPID, &pid, &len) < 0 ? -1 : pid;
+#endif
+}
+
+int vm_connect(const char *path, struct err *e)
+{
+	struct sockaddr_un sa;
+	bool pending;
+	int fd;
+
+	if (sock_unix_addr(path, &sa, e) < 0)
+		return -1;
+	fd = sock_start_connect((struct sockaddr *)&sa, sizeof(sa), &pending, e);
+	return fd < 0 ? err_wrap(e, "%s", path) : fd;
+}
+
+void vm_say_exit(struct err *e, const char *program, bool known, int status)
+{
+	if (!known)
+		err_set(e, ERR_STATE, "%s has ended", program);
+	else if (WIFSIGNALED(status))
+		err_set(e, ERR_STATE, "%s was killed by signal %d (%s)", program, WTERMSIG(status),
+			strsignal(WTERMSIG(status)));
+	else
+		err_set(e, ERR_STATE, "%s has ended with exit code %d", program, WEXITSTATUS(status));
+}

@@ -1,0 +1,156 @@
+#include "limactl-c/driver/qemu_args.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/cleanup.h"
+#include "limactl-c/base/mem.h"
+
+struct args {
+	char **v;
+	size_t n;
+};
+
+static void add(struct args *a, char *value)
+{
+	a->v = xrealloc_array(a->v, a->n + 2, sizeof(*a->v));
+	a->v[a->n++] = value;
+	a->v[a->n] = NULL;
+}
+
+/* An option and its value; takes value, NULL for an option without one. */
+static void option(struct args *a, const char *name, char *value)
+{
+	add(a, xstrdup(name));
+	if (value)
+		add(a, value);
+}
+
+/* QEMU splits option values at commas; one that belongs to a file name is written twice. */
+static char *quote(const char *s)
+{
+	char *out = xcalloc(2 * strlen(s) + 1, 1), *to = out;
+
+	for (; *s; s++) {
+		if (*s == ',')
+			*to++ = ',';
+		*to++ = *s;
+	}
+	return out;
+}
+
+static void add_accel(struct args *a, const struct plan *p)
+{
+	static const char *const names[] = { [PLAN_TCG] = "tcg", [PLAN_KVM] = "kvm", [PLAN_HVF] = "hvf" };
+
+	/* Threads under TCG are QEMU's own choice: many wherever the host's memory order allows it. */
+	option(a, "-accel",
+	       p->accel == PLAN_TCG && p->tb_size ? xasprintf("tcg,tb-size=%u", p->tb_size) : xstrdup(names[p->accel]));
+}
+
+static void add_machine(struct args *a, const struct plan *p)
+{
+	option(a, "-name", xasprintf("lima-%s", p->name));
+	option(a, "-nodefaults", NULL);
+	option(a, "-no-user-config", NULL);
+	option(a, "-machine", xstrdup(p->machine));
+	add_accel(a, p);
+	option(a, "-cpu", xstrdup(p->cpu));
+	option(a, "-m", xasprintf("%" PRIu64 "M", (p->memory + (1 << 20) - 1) >> 20));
+	option(a, "-smp", xasprintf("%u,sockets=1,cores=%u,threads=1", p->cpus, p->cpus));
+	option(a, "-display", xstrdup("none"));
+#ifdef __linux__
+	/* States go through descriptors, so QEMU need not start anything. */
+	option(a, "-sandbox", xstrdup("on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"));
+#endif
+}
+
+static void add_boot(struct args *a, const struct plan *p)
+{
+	if (!p->kernel)
+		return;
+	option(a, "-kernel", xstrdup(p->kernel));
+	if (p->initrd)
+		option(a, "-initrd", xstrdup(p->initrd));
+	if (p->cmdline)
+		option(a, "-append", xstrdup(p->cmdline));
+}
+
+static void add_socket(struct args *a, const char *id, enum qemu_fd fd)
+{
+	option(a, "-chardev", xasprintf("socket,id=%s,fd=%d,server=on,wait=off", id, fd));
+}
+
+static void add_monitors(struct args *a)
+{
+	add_socket(a, "qmp-ha", QEMU_FD_QMP_HA);
+	option(a, "-mon", xstrdup("chardev=qmp-ha,mode=control"));
+	add_socket(a, "qmp", QEMU_FD_QMP);
+	option(a, "-mon", xstrdup("chardev=qmp,mode=control"));
+}
+
+/* What the guest frees is freed on the host. Zeros the guest writes are not looked for: that reads every block, and the
+ * guest discards what it does not need. */
+static void add_disk(struct args *a, const struct plan_disk *d, size_t i)
+{
+	auto_free char *file = quote(d->path);
+	const char *mode = d->readonly ? "read-only=on" : "discard=unmap";
+
+	option(a, "-blockdev", xasprintf("driver=file,node-name=file%zu,%s,filename=%s", i, mode, file));
+	option(a, "-blockdev", xasprintf("driver=%s,node-name=disk%zu,%s,file=file%zu", d->format, i, mode, i));
+	option(a, "-device", xasprintf("virtio-blk-pci,drive=disk%zu,bootindex=%zu", i, i + 1));
+}
+
+/* Outward only: ports of the guest are reached through the agent. Without IPv6 slirp has no router advertisements to send, so it wakes up for traffic only. */
+static void add_net(struct args *a, const struct plan *p)
+{
+	option(a, "-netdev", xstrdup("user,id=net0,ipv6=off"));
+	option(a, "-device", p->mac ? xasprintf("virtio-net-pci,netdev=net0,romfile=,mac=%s", p->mac) :
+				      xstrdup("virtio-net-pci,netdev=net0,romfile="));
+}
+
+static void add_channel(struct args *a)
+{
+	add_socket(a, "agent", QEMU_FD_AGENT);
+	option(a, "-device", xstrdup("virtio-serial-pci,id=serial0,max_ports=2"));
+	option(a, "-device", xstrdup("virtserialport,bus=serial0.0,chardev=agent,name=io.limactl-c.agent.0"));
+	add_socket(a, "console", QEMU_FD_CONSOLE);
+	option(a, "-serial", xstrdup("chardev:console"));
+}
+
+/* Pages the guest frees are reported and given back. A new vmgenid at every start tells a restored guest that it is one:
+ * its kernel then reseeds its random numbers. */
+static void add_memory_devices(struct args *a, const struct plan *p)
+{
+	option(a, "-device", xstrdup("virtio-balloon-pci,id=balloon0,free-page-reporting=on"));
+	if (!strcmp(p->arch, "x86_64"))
+		option(a, "-device", xstrdup("vmgenid,guid=auto"));
+}
+
+char **qemu_args_make(const struct plan *p, bool incoming)
+{
+	struct args a = { 0 };
+
+	add(&a, xstrdup(p->qemu));
+	add_machine(&a, p);
+	add_boot(&a, p);
+	add_monitors(&a);
+	for (size_t i = 0; i < p->disks; i++)
+		add_disk(&a, &p->disk[i], i);
+	add_net(&a, p);
+	add_channel(&a);
+	add_memory_devices(&a, p);
+	if (incoming) {
+		option(&a, "-S", NULL); /* loaded, it waits: the state's file goes before the machine runs */
+		option(&a, "-incoming", xstrdup("defer"));
+	}
+	return a.v;
+}
+
+void qemu_args_free(char **argv)
+{
+	for (char **p = argv; p && *p; p++)
+		free(*p);
+	free(argv);
+}

@@ -1,0 +1,88 @@
+#include "limactl-c/driver/qemu_console.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/cleanup.h"
+#include "lib/io.h"
+#include "limactl-c/base/fs.h"
+#include "limactl-c/base/mem.h"
+#include "limactl-c/driver/common.h"
+
+enum { ROUNDS = 16 }; /* reads before others have their turn */
+
+struct qemu_console {
+	int sock, log; /* log: -1 when it cannot be written */
+	char *path;
+	off_t size;
+};
+
+static void open_log(struct qemu_console *c)
+{
+	struct stat st;
+
+	c->log = open(c->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	c->size = c->log >= 0 && fstat(c->log, &st) == 0 ? st.st_size : 0;
+}
+
+struct qemu_console *qemu_console_open(const char *sock, const char *log, bool fresh, struct err *e)
+{
+	struct qemu_console *c;
+	int fd = vm_connect(sock, e);
+
+	if (fd < 0)
+		return NULL;
+	if (fresh)
+		fs_rotate(log, 0);
+	c = xcalloc(1, sizeof(*c));
+	*c = (struct qemu_console){ .sock = fd, .path = xstrdup(log) };
+	open_log(c);
+	return c;
+}
+
+void qemu_console_close(struct qemu_console *c)
+{
+	if (!c)
+		return;
+	cleanup_closep(&c->sock);
+	cleanup_closep(&c->log);
+	free(c->path);
+	free(c);
+}
+
+int qemu_console_fd(const struct qemu_console *c)
+{
+	return c->sock;
+}
+
+/* A full disk loses console lines, nothing else. */
+static void keep(struct qemu_console *c, const char *p, size_t n)
+{
+	if (c->size + (off_t)n > CONSOLE_LOG_MAX) {
+		cleanup_closep(&c->log);
+		fs_rotate(c->path, 0);
+		open_log(c);
+	}
+	if (c->log >= 0 && io_write_full(c->log, p, n) == 0)
+		c->size += (off_t)n;
+}
+
+bool qemu_console_read(struct qemu_console *c)
+{
+	char chunk[16384];
+
+	for (int i = 0; i < ROUNDS; i++) {
+		ssize_t k = read(c->sock, chunk, sizeof(chunk));
+
+		if (k > 0)
+			keep(c, chunk, (size_t)k);
+		else if (k == 0 || (errno != EINTR && errno != EAGAIN))
+			return false;
+		else if (errno == EAGAIN)
+			return true;
+	}
+	return true;
+}
