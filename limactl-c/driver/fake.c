@@ -197,11 +197,14 @@ static int fake_adopt(struct vm *vm, struct err *e)
 
 /* --- the other operations --- */
 
+/* Done means that it stands still, which is a matter of microseconds here. */
 static int fake_pause(struct vm *vm, struct err *e)
 {
 	if (need(vm->state == VM_RUNNING, "paused", e) < 0)
 		return -1;
 	vm_signal(vm->pidfd, vm->pid, SIGSTOP);
+	for (int i = 0; i < 200 && !fake_is_stopped(vm->pid); i++)
+		poll(NULL, 0, 1);
 	vm->state = VM_PAUSED;
 	vm_events_put(&vm->events, VM_EV_DONE, NULL);
 	return 0;
