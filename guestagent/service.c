@@ -183,9 +183,9 @@ static int become_syslogd(const struct setup *su, const char **argv, struct err 
 	(void)e;
 	snprintf(ring, sizeof(ring), "-C%llu", su_number(su, "tuning.syslogRing", 65536) / 1024);
 	argv[0] = "syslogd";
-	argv[1] = "-n";
-	argv[2] = "-t";
-	argv[3] = ring;
+	argv[1] = "-t";
+	argv[2] = ring;
+	argv[3] = "-n";
 	return 0;
 }
 

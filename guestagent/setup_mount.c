@@ -14,15 +14,12 @@
 #include "lib/cleanup.h"
 #include "lib/io.h"
 
-/* proc, sys and dev are there since /lima/init; EBUSY says so. */
+/* Beside proc, sys and dev, which /lima/init has mounted. EBUSY: it is there already. */
 static const struct {
 	const char *type, *target, *options;
 	unsigned long flags;
 	mode_t mode;
 } mounts[] = {
-	{ "proc", "/proc", NULL, MS_NOSUID | MS_NODEV | MS_NOEXEC, 0555 },
-	{ "sysfs", "/sys", NULL, MS_NOSUID | MS_NODEV | MS_NOEXEC, 0555 },
-	{ "devtmpfs", "/dev", "mode=755", MS_NOSUID, 0755 },
 	{ "devpts", "/dev/pts", "gid=5,mode=620,ptmxmode=666", MS_NOSUID | MS_NOEXEC, 0755 },
 	{ "tmpfs", "/dev/shm", "mode=1777", MS_NOSUID | MS_NODEV, 01777 },
 	{ "cgroup2", "/sys/fs/cgroup", "nsdelegate", MS_NOSUID | MS_NODEV | MS_NOEXEC, 0555 },

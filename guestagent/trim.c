@@ -9,25 +9,36 @@
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <syslog.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "guestagent/setup.h"
 #include "lib/cleanup.h"
+#include "lib/io.h"
 
 /* Docker's cgroup parent; setup makes it. A container's group is removed from it when the container has ended. */
 #define CONTAINERS "/sys/fs/cgroup/docker"
 
+/* "<milliseconds of uptime> …" of the last run. Removing it lets the next container's end count at once. */
+#define LAST RUN_DIR "/trim.last"
+
 enum {
 	SETTLE_MS = 10 * 1000,        /* what was just used may be used again at once */
 	INTERVAL_MS = 10 * 60 * 1000, /* at most one run in this time */
+	DOCKERD_S = 300,              /* longest wait for dockerd's first answer */
 };
 
 struct trim {
 	bool caches;      /* tuning.cacheTrim */
 	bool boot_fstrim; /* tuning.fstrimBoot */
+	bool docker;      /* boot has finished when dockerd answers */
+	bool boot;        /* the run due is the one after boot */
 	int inotify;      /* -1: no containers are watched */
-	uint64_t last;    /* when a run began, 0 = none did */
 	uint64_t due;     /* of the next run, 0 = none is wanted */
 };
 
@@ -47,6 +58,7 @@ struct trim *trim_new(const struct settings *s)
 		return NULL;
 	t->caches = settings_true(s, "tuning.cacheTrim");
 	t->boot_fstrim = settings_true(s, "tuning.fstrimBoot");
+	t->docker = settings_true(s, "docker");
 	t->inotify = -1;
 	if (!t->caches)
 		return t;
@@ -79,10 +91,26 @@ uint64_t trim_next(uint64_t last, uint64_t now_ms)
 	return last && at < last + INTERVAL_MS ? last + INTERVAL_MS : at;
 }
 
+/* When a run ended, 0 = none did. On file, so that it outlives the daemon and people can see it. */
+static uint64_t last_run(void)
+{
+	unsigned long long ms = 0;
+	FILE *f = fopen(LAST, "re");
+
+	if (!f)
+		return 0;
+	if (fscanf(f, "%llu", &ms) != 1)
+		ms = 0;
+	fclose(f);
+	return ms;
+}
+
 static void want(struct trim *t)
 {
-	if (!t->due)
-		t->due = trim_next(t->last, now());
+	uint64_t at = trim_next(last_run(), now());
+
+	if (!t->due || at < t->due)
+		t->due = at;
 }
 
 void trim_ready(struct trim *t)
@@ -101,9 +129,10 @@ void trim_ready(struct trim *t)
 void trim_boot_done(struct trim *t)
 {
 	/* The daemon may be a second one: boot has finished once. */
-	if (!t || (!t->caches && !t->boot_fstrim) || access(RUN_DIR "/trim", F_OK) == 0)
+	if (!t || (!t->caches && !t->boot_fstrim) || access(LAST, F_OK) == 0)
 		return;
-	want(t);
+	t->boot = true;
+	t->due = now();
 }
 
 int trim_timeout(const struct trim *t, uint64_t now_ms)
@@ -132,20 +161,49 @@ static void drop_page_cache(void)
 		fprintf(stderr, "lima-guestagent: cache-trim: %s\n", strerror(errno));
 }
 
-/* In a child. Leaves a line that says what was done, for whoever wants to see that it is. */
-static void run(bool caches)
+/* Blocks until dockerd answers: its socket listens from the start and holds our question until then. */
+static void await_dockerd(void)
+{
+	static const char question[] = "GET /_ping HTTP/1.0\r\n\r\n";
+	struct sockaddr_un sa = { .sun_family = AF_UNIX, .sun_path = "/run/docker.sock" };
+	struct timeval limit = { .tv_sec = DOCKERD_S };
+	auto_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	char answer[256];
+
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) < 0)
+		return;
+	for (int tries = 0; connect(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0; tries++) {
+		if (tries == DOCKERD_S)
+			return;
+		sleep(1);
+	}
+	if (io_write_full(fd, question, strlen(question)) == 0)
+		while (read(fd, answer, sizeof(answer)) > 0)
+			;
+}
+
+/* In a child. */
+static void run(const struct trim *t)
 {
 	uint64_t bytes = 0;
 	FILE *f;
 
-	if (caches)
+	if (t->boot && t->docker)
+		await_dockerd();
+	if (t->boot)
+		sleep(SETTLE_MS / 1000);
+	if (t->caches)
 		drop_page_cache();
-	trim_filesystem("/", &bytes);
-	f = fopen(RUN_DIR "/trim", "we");
-	if (!f)
-		return;
-	fprintf(f, "%llu dropped=%d trimmed=%llu\n", (unsigned long long)now(), caches, (unsigned long long)bytes);
-	fclose(f);
+	if (t->caches || t->boot_fstrim)
+		trim_filesystem("/", &bytes);
+	f = fopen(LAST, "we");
+	if (f) {
+		fprintf(f, "%llu\n", (unsigned long long)now());
+		fclose(f);
+	}
+	openlog("lima-guestagent", 0, LOG_DAEMON);
+	syslog(LOG_INFO, "%sfstrim: %llu bytes are free on /", t->caches ? "page cache dropped; " : "",
+	       (unsigned long long)bytes);
 }
 
 void trim_expired(struct trim *t, uint64_t now_ms)
@@ -155,11 +213,13 @@ void trim_expired(struct trim *t, uint64_t now_ms)
 	if (!t || !t->due || t->due > now_ms)
 		return;
 	t->due = 0;
-	t->last = now_ms;
 	if (fork() == 0) {
+		/* Nothing of the daemon's may be held: the channel's port can be open once only. */
+		syscall(SYS_close_range, 3, ~0U, 0);
 		sigemptyset(&none);
 		sigprocmask(SIG_SETMASK, &none, NULL);
-		run(t->caches);
+		run(t);
 		_exit(0);
 	}
+	t->boot = false;
 }

@@ -1,5 +1,5 @@
-/* trim.h - cache-trim in its plain form: when boot has finished or a container has ended, drop the clean page cache
- * and fstrim the root, at most every 10 minutes. Nothing ticks while nothing happens: a container's end is told by
+/* trim.h - cache-trim in its plain form: when boot has finished (dockerd answers) or a container has ended, drop the
+ * clean page cache and fstrim the root, 10 seconds later and at most every 10 minutes. Nothing ticks while nothing happens: a container's end is told by
  * inotify, and a wait is armed only when there is something to do after it.
  *
  * Wire it so (daemon's loop):

@@ -102,7 +102,7 @@ static int check_syslog(const struct setup *su, struct err *e)
 {
 	char want[64];
 
-	snprintf(want, sizeof(want), "syslogd -n -t -C%llu", su_number(su, "tuning.syslogRing", 0) / 1024);
+	snprintf(want, sizeof(want), "syslogd -t -C%llu", su_number(su, "tuning.syslogRing", 0) / 1024);
 	return runs(want) ? 0 : err_set(e, ERR_STATE, "there is no process \"%s\"", want);
 }
 
@@ -126,20 +126,51 @@ static int check_power(const struct setup *su, struct err *e)
 
 /* --- Docker --- */
 
+/* A size as Docker reads it, in the largest unit that divides it. Log sizes are decimal to Docker, so that "10m" for
+ * 10 MiB is a little less than was asked for, never more. */
+static const char *size_text(unsigned long long n, const char *const units[4], char out[32])
+{
+	size_t i = 0;
+
+	for (; i < 3 && n && n % 1024 == 0; i++)
+		n /= 1024;
+	snprintf(out, 32, "%llu%s", n, units[i]);
+	return out;
+}
+
+/* The members of daemon.json; the checks below look for the same text. */
+static void log_options(const struct setup *su, char *out, size_t size)
+{
+	static const char *const units[4] = { "", "k", "m", "g" };
+	unsigned long long files = su_number(su, "tuning.dockerLogFiles", 1);
+	char text[32];
+
+	snprintf(out, size, "\"log-opts\": { \"max-size\": \"%s\", \"max-file\": \"%llu\" }",
+		 size_text(su_number(su, "tuning.dockerLogSize", 0), units, text), files ? files : 1);
+}
+
+static void builder_options(const struct setup *su, char *out, size_t size)
+{
+	static const char *const units[4] = { "", "KB", "MB", "GB" };
+	char text[32];
+
+	snprintf(out, size, "\"builder\": { \"gc\": { \"enabled\": true, \"defaultKeepStorage\": \"%s\" } }",
+		 size_text(su_number(su, "tuning.buildCache", 0), units, text));
+}
+
 int tuning_docker_json(const struct setup *su, struct buf *b)
 {
-	unsigned long long size = su_number(su, "tuning.dockerLogSize", 0);
-	unsigned long long files = su_number(su, "tuning.dockerLogFiles", 1);
-	unsigned long long cache = su_number(su, "tuning.buildCache", 0);
+	char text[200];
 	int bad = buf_adds(b, "{\n");
 
-	if (size)
-		bad |= buf_addf(b, "  \"log-driver\": \"json-file\",\n"
-				   "  \"log-opts\": { \"max-size\": \"%llu\", \"max-file\": \"%llu\" },\n",
-				size, files ? files : 1);
-	if (cache)
-		bad |= buf_addf(b, "  \"builder\": { \"gc\": { \"enabled\": true, \"defaultKeepStorage\": \"%llu\" } },\n",
-				cache);
+	if (su_number(su, "tuning.dockerLogSize", 0)) {
+		log_options(su, text, sizeof(text));
+		bad |= buf_addf(b, "  \"log-driver\": \"json-file\",\n  %s,\n", text);
+	}
+	if (su_number(su, "tuning.buildCache", 0)) {
+		builder_options(su, text, sizeof(text));
+		bad |= buf_addf(b, "  %s,\n", text);
+	}
 	return bad | buf_adds(b, "  \"containerd\": \"/run/containerd/containerd.sock\"\n}\n") ? -1 : 0;
 }
 
@@ -183,27 +214,19 @@ static int check_docker(const struct setup *su, const char *want, struct err *e)
 	return file_has(su, RUN_DIR "/daemon.json", want) ? 0 : err_set(e, ERR_STATE, "its configuration lacks %s", want);
 }
 
-static int check_docker_log_size(const struct setup *su, struct err *e)
+static int check_docker_logs(const struct setup *su, struct err *e)
 {
-	char want[64];
+	char want[200];
 
-	snprintf(want, sizeof(want), "\"max-size\": \"%llu\"", su_number(su, "tuning.dockerLogSize", 0));
-	return check_docker(su, want, e);
-}
-
-static int check_docker_log_files(const struct setup *su, struct err *e)
-{
-	char want[64];
-
-	snprintf(want, sizeof(want), "\"max-file\": \"%llu\"", su_number(su, "tuning.dockerLogFiles", 0));
+	log_options(su, want, sizeof(want));
 	return check_docker(su, want, e);
 }
 
 static int check_build_cache(const struct setup *su, struct err *e)
 {
-	char want[64];
+	char want[200];
 
-	snprintf(want, sizeof(want), "\"defaultKeepStorage\": \"%llu\"", su_number(su, "tuning.buildCache", 0));
+	builder_options(su, want, sizeof(want));
 	return check_docker(su, want, e);
 }
 
@@ -214,7 +237,7 @@ static int check_trim(const struct setup *su, struct err *e)
 {
 	char path[SU_PATH_MAX];
 
-	return access(su_path(su, RUN_DIR "/trim", path), F_OK) == 0 ? 0 : err_set(e, ERR_STATE, "it has not run yet");
+	return access(su_path(su, RUN_DIR "/trim.last", path), F_OK) == 0 ? 0 : err_set(e, ERR_STATE, "it has not run yet");
 }
 
 static int check_stop(const struct setup *su, struct err *e)
@@ -233,8 +256,8 @@ static const struct tuning table[] = {
 	{ "tuning.cacheTrim", NULL, check_trim, false },
 	{ "tuning.fstrimBoot", NULL, check_trim, false },
 	{ "tuning.fstrimStop", NULL, check_stop, false },
-	{ "tuning.dockerLogSize", NULL, check_docker_log_size, false },
-	{ "tuning.dockerLogFiles", NULL, check_docker_log_files, false },
+	{ "tuning.dockerLogSize", NULL, check_docker_logs, false },
+	{ "tuning.dockerLogFiles", NULL, check_docker_logs, false },
 	{ "tuning.buildCache", NULL, check_build_cache, false },
 	{ "docker", apply_docker, NULL, false },
 	{ "getty", NULL, check_getty, true },
@@ -250,14 +273,11 @@ static bool is_on(const struct setup *su, const struct tuning *t)
 
 int tuning_apply(const struct setup *su, struct err *e)
 {
-	int rc = 0;
-
+	/* One that fails must not cost the others. */
 	for (size_t i = 0; i < TUNINGS; i++)
-		if (table[i].apply && is_on(su, &table[i]) && table[i].apply(su, e) < 0) {
+		if (table[i].apply && is_on(su, &table[i]) && table[i].apply(su, e) < 0)
 			su_warn(su, "%s: %s", table[i].key, e->msg);
-			rc = 0;
-		}
-	return rc;
+	return 0;
 }
 
 int tuning_check(const struct setup *su, FILE *out)
