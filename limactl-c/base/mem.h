@@ -1,4 +1,4 @@
-/* mem.h - allocation for the host's programs: running out of memory aborts with a line on stderr. */
+/* mem.h - allocation for the host's programs: running out of memory aborts with a sentence. */
 #ifndef LIMA_MEM_H
 #define LIMA_MEM_H
 

@@ -41,7 +41,8 @@ static char *self(void)
 
 	return _NSGetExecutablePath(raw, &size) == 0 ? realpath(raw, NULL) : NULL;
 #else
-	/* Not realpath(): after an upgrade the old file is gone, but its folder still is the installation's. */
+	/* Not realpath(): after an upgrade the old file is gone, but its folder still is the
+	 * installation's. */
 	char path[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", path, sizeof(path));
 
@@ -59,7 +60,8 @@ char *prefix_dir(struct err *e)
 		return found;
 	if (env && env[0] == '/')
 		return xstrdup(env);
-	err_set(e, ERR_NOTFOUND, "cannot tell where limactl-c is installed: %s is not in a bin or libexec/limactl-c folder",
+	err_set(e, ERR_NOTFOUND,
+		"cannot tell where limactl-c is installed: %s is not in a bin or libexec/limactl-c folder",
 		program ? program : "this program");
 	return NULL;
 }
@@ -71,7 +73,8 @@ static char *join(const char *middle, const char *below, struct err *e)
 
 	if (!prefix)
 		return NULL;
-	return xasprintf("%s/%s%s%s", strcmp(prefix, "/") ? prefix : "", middle, sep, below ? below : "");
+	return xasprintf("%s/%s%s%s", strcmp(prefix, "/") ? prefix : "", middle, sep,
+			 below ? below : "");
 }
 
 char *prefix_share(const char *below, struct err *e)

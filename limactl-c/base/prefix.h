@@ -4,11 +4,13 @@
 
 #include "lib/err.h"
 
-/* Programs lie in PREFIX/bin or PREFIX/libexec/limactl-c. Returns PREFIX, malloc'd, symbolic links resolved;
- * NULL when the program lies elsewhere (a unit test): $LIMACTL_C_PREFIX is used then, when set. */
+/* Programs lie in PREFIX/bin or PREFIX/libexec/limactl-c. Returns PREFIX, malloc'd, symbolic links
+ * resolved; NULL when the program lies elsewhere (a unit test): $LIMACTL_C_PREFIX is used then,
+ * when set. */
 char *prefix_dir(struct err *e);
 
-/* PREFIX/share/limactl-c[/BELOW] and PREFIX/libexec/limactl-c/PROGRAM, malloc'd; existence is not checked. */
+/* PREFIX/share/limactl-c[/BELOW] and PREFIX/libexec/limactl-c/PROGRAM, malloc'd; existence is not
+ * checked. */
 char *prefix_share(const char *below, struct err *e);
 char *prefix_libexec(const char *program, struct err *e);
 

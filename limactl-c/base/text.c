@@ -11,12 +11,14 @@
 
 enum {
 	WORD_MAX = 64, /* longer words are never a typing slip of a short key */
-	SLIP = 4,      /* cost of a letter changed, added, left out or a pair swapped; another case costs 1 */
+	SLIP = 4, /* cost of a letter changed, added, left out or a pair swapped; another case costs
+		     1 */
 };
 
 char *text_shell_quote(const char *s)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=@%+,";
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=@%+,";
 	char *out, *p;
 
 	if (*s && strspn(s, plain) == strlen(s))
@@ -125,7 +127,8 @@ const char *text_nearest(const char *word, const char *const *known, size_t coun
 		cost = distance(word, n, known[i], m);
 		/* One slip in three letters of the longer word, but one always. */
 		allowed = SLIP * (unsigned)((n > m ? n : m) / 3);
-		if (cost <= (allowed > SLIP ? allowed : SLIP) && cost < SLIP * m && (!best || cost < best_cost)) {
+		if (cost <= (allowed > SLIP ? allowed : SLIP) && cost < SLIP * m &&
+		    (!best || cost < best_cost)) {
 			best = known[i];
 			best_cost = cost;
 		}

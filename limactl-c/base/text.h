@@ -8,15 +8,15 @@
 /* s as one word of a POSIX shell, quoted only when needed. malloc'd. */
 char *text_shell_quote(const char *s);
 
-/* Bytes as "4GiB", "1.5GiB", "512MiB", "100B": the largest unit, exact when it divides into it, else rounded to
- * two decimals. malloc'd. */
+/* Bytes as "4GiB", "1.5GiB", "512MiB", "100B": the largest unit, exact when it divides into it,
+ * else rounded to two decimals. malloc'd. */
 char *text_size(uint64_t bytes);
 
 /* Seconds as "1h", "1m30s", "0s". malloc'd. */
 char *text_duration(uint64_t seconds);
 
-/* The known word most like word (letters swapped, left out, added, changed; case counts little), or NULL when
- * none is close enough to be meant. Borrowed from known. */
+/* The known word most like word (letters swapped, left out, added, changed; case counts little), or
+ * NULL when none is close enough to be meant. Borrowed from known. */
 const char *text_nearest(const char *word, const char *const *known, size_t count);
 
 #endif

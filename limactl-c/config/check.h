@@ -14,7 +14,8 @@ struct check {
 /* "field `PATH` …" at the place of path, which is freed, so that a call may build it. */
 void check_bad(struct check *k, char *path, const char *fmt, ...) ERR_FMT(3, 4);
 
-/* Must be set: silent when a value was given but wrong, which is a finding of its own. path is freed. */
+/* Must be set: silent when a value was given but wrong, which is a finding of its own. path is
+ * freed. */
 void check_required(struct check *k, const void *value, char *path);
 
 void check_forwards(struct check *k);

@@ -20,8 +20,10 @@ void cfg_free(struct cfg *c)
 	*c = (struct cfg){ 0 };
 }
 
-/* The end of the three calls below: the findings are written, and a configuration with errors is not handed out. */
-static int finish(struct cfg *c, const char *name, struct findings *f, struct buf *findings, struct err *e)
+/* The end of the three calls below: the findings are written, and a configuration with errors is
+ * not handed out. */
+static int finish(struct cfg *c, const char *name, struct findings *f, struct buf *findings,
+		  struct err *e)
 {
 	if (findings_write(f, name, findings, e) == 0)
 		return 0;
@@ -29,7 +31,8 @@ static int finish(struct cfg *c, const char *name, struct findings *f, struct bu
 	return -1;
 }
 
-int cfg_parse(const char *name, const char *text, size_t len, struct cfg *out, struct buf *findings, struct err *e)
+int cfg_parse(const char *name, const char *text, size_t len, struct cfg *out, struct buf *findings,
+	      struct err *e)
 {
 	struct findings f = { 0 };
 
@@ -46,8 +49,8 @@ int cfg_validate(const struct cfg *c, const char *name, struct buf *findings, st
 	return findings_write(&f, name, findings, e);
 }
 
-int cfg_load(const char *name, const char *text, size_t len, const struct cfg_host *h, struct cfg *out,
-	     struct buf *findings, struct err *e)
+int cfg_load(const char *name, const char *text, size_t len, const struct cfg_host *h,
+	     struct cfg *out, struct buf *findings, struct err *e)
 {
 	struct findings f = { 0 };
 

@@ -80,11 +80,11 @@ struct cfg {
 		bool fstrim_boot, fstrim_stop;
 		uint64_t docker_log_size; /* bytes a log file */
 		uint32_t docker_log_files;
-		uint64_t build_cache;     /* bytes BuildKit keeps */
+		uint64_t build_cache;                       /* bytes BuildKit keeps */
 		bool skip_boot_menu, no_cloud_init_hotplug; /* guests with their own init */
 	} tuning;
 	struct {
-		char *when; /* noContainers, noConnections, never */
+		char *when;                          /* noContainers, noConnections, never */
 		uint32_t pause_after, suspend_after; /* seconds, 0 = never */
 	} idle;
 	struct cfg_where *where; /* in order of path; only what the file sets */
@@ -99,19 +99,22 @@ struct cfg_host {
 	bool darwin;
 };
 
-/* Reads YAML text (name is used in messages) and checks every key and value. Every finding goes to findings, one a
- * line as "FILE:LINE:COLUMN: [warning: ]what", in the order of the file; -1 with only their number in e when one of
- * them is an error, *out is empty then. Defaults are not filled in. */
-int cfg_parse(const char *name, const char *text, size_t len, struct cfg *out, struct buf *findings, struct err *e);
+/* Reads YAML text (name is used in messages) and checks every key and value. Every finding goes to
+ * findings, one a line as "FILE:LINE:COLUMN: [warning: ]what", in the order of the file; -1 with
+ * only their number in e when one of them is an error, *out is empty then. Defaults are not filled
+ * in. */
+int cfg_parse(const char *name, const char *text, size_t len, struct cfg *out, struct buf *findings,
+	      struct err *e);
 
-void cfg_fill(struct cfg *c, const struct cfg_host *h); /* defaults: Lima's choices where the file made none */
+void cfg_fill(struct cfg *c,
+	      const struct cfg_host *h); /* defaults: Lima's choices where the file made none */
 
 /* Rules across fields, on a filled configuration. Findings and e as above. */
 int cfg_validate(const struct cfg *c, const char *name, struct buf *findings, struct err *e);
 
 /* The three in one, so that one run shows every finding of the file. */
-int cfg_load(const char *name, const char *text, size_t len, const struct cfg_host *h, struct cfg *out,
-	     struct buf *findings, struct err *e);
+int cfg_load(const char *name, const char *text, size_t len, const struct cfg_host *h,
+	     struct cfg *out, struct buf *findings, struct err *e);
 
 void cfg_free(struct cfg *c); /* *c is empty afterwards */
 #define auto_cfg CLEANUP(cfg_free) struct cfg
@@ -119,17 +122,19 @@ void cfg_free(struct cfg *c); /* *c is empty afterwards */
 /* A filled configuration as one line of JSON, which is YAML too. malloc'd. */
 char *cfg_dump(const struct cfg *c);
 
-/* Replaces "{{.NAME}}" by the value; what is not among the n variables stays as it stands. malloc'd. */
+/* Replaces "{{.NAME}}" by the value; what is not among the n variables stays as it stands.
+ * malloc'd. */
 struct cfg_var {
 	const char *name, *value;
 };
 char *cfg_expand(const char *text, const struct cfg_var *var, size_t n);
 
-/* Sets top-level scalar key to value in YAML text, keeping everything else as it stands. malloc'd. */
+/* Sets top-level scalar key to value in YAML text, keeping everything else as it stands. malloc'd.
+ */
 char *cfg_text_set(const char *text, size_t len, const char *key, const char *value, struct err *e);
 
-/* Finds a template: file path, "template:NAME" (search path), "-" (stdin). Appends its text; *name gets the instance
- * name it suggests (malloc'd; NULL for stdin). */
+/* Finds a template: file path, "template:NAME" (search path), "-" (stdin). Appends its text; *name
+ * gets the instance name it suggests (malloc'd; NULL for stdin). */
 int cfg_template_read(const char *locator, struct buf *text, char **name, struct err *e);
 
 #endif

@@ -1,4 +1,5 @@
-/* dump.c - a filled configuration as JSON, driven by the table of keys. What is not set is left out. */
+/* dump.c - a filled configuration as JSON, driven by the table of keys. What is not set is left
+ * out. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,7 +105,7 @@ static bool put_group(struct buf *b, const char *group, const char *base);
 
 static bool put_list(struct buf *b, const struct key *k, const char *base)
 {
-	const char *array = *(const char *const *)(const void *)(base + k->at);
+	const char *array = *(const void *const *)(const void *)(base + k->at);
 	size_t count = *(const size_t *)(const void *)(base + k->count_at);
 	auto_free char *group = xasprintf("%s[]", k->path);
 

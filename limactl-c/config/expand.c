@@ -4,7 +4,8 @@
 #include "limactl-c/config/config.h"
 
 /* The variable named between "{{" at p and "}}", spaces allowed around it; *end is set behind. */
-static const struct cfg_var *variable(const char *p, const struct cfg_var *var, size_t n, const char **end)
+static const struct cfg_var *variable(const char *p, const struct cfg_var *var, size_t n,
+				      const char **end)
 {
 	const char *name = p + 2 + strspn(p + 2, " \t");
 	size_t len;
@@ -30,7 +31,8 @@ char *cfg_expand(const char *text, const struct cfg_var *var, size_t n)
 
 	while (*text) {
 		const char *end, *add = text;
-		const struct cfg_var *v = !strncmp(text, "{{", 2) ? variable(text, var, n, &end) : NULL;
+		const struct cfg_var *v = !strncmp(text, "{{", 2) ? variable(text, var, n, &end)
+								  : NULL;
 		size_t add_len = v ? strlen(v->value) : 1;
 
 		if (v) {

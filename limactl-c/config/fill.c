@@ -41,7 +41,8 @@ static void default_of(const struct key *k, char *base)
 	}
 }
 
-/* Constant defaults of one struct: rows directly in group, shown as the group's path with indexes. */
+/* Constant defaults of one struct: rows directly in group, shown as the group's path with indexes.
+ */
 static void fill_constants(const struct cfg *c, const char *group, const char *shown, char *base)
 {
 	size_t n = strlen(group);
@@ -50,11 +51,14 @@ static void fill_constants(const struct cfg *c, const char *group, const char *s
 		const struct key *k = &schema[i];
 		auto_free char *path = NULL;
 
-		if (!k->def || k->type == KEY_LATER || strncmp(k->path, group, n) || strstr(k->path + n, "[]"))
+		if (!k->def || k->type == KEY_LATER || strncmp(k->path, group, n) ||
+		    strstr(k->path + n, "[]"))
 			continue;
 		path = xasprintf("%s%s", shown, k->path + n);
-		/* Text that was given but wrong needs a value too, for those who go on to collect findings. */
-		if (k->type == KEY_STRING ? !*(char **)(void *)(base + k->at) : !where_given(c, path))
+		/* Text that was given but wrong needs a value too, for those who go on to collect
+		 * findings. */
+		if (k->type == KEY_STRING ? !*(char **)(void *)(base + k->at)
+					  : !where_given(c, path))
 			default_of(k, base);
 	}
 }
@@ -104,11 +108,16 @@ static bool name_ok(const char *name)
 	return name && *name && strchr(first, *name) && strspn(name, rest) == strlen(name);
 }
 
-/* Length of a well-formed UTF-8 character at p, 0 when it is none. Overlong forms are not told apart. */
+/* Length of a well-formed UTF-8 character at p, 0 when it is none. Overlong forms are not told
+ * apart. */
 static size_t utf8_char(const char *p)
 {
 	unsigned char c = (unsigned char)*p;
-	size_t n = c < 0x80 ? 1 : c >= 0xc2 && c < 0xe0 ? 2 : c >= 0xe0 && c < 0xf0 ? 3 : c >= 0xf0 && c < 0xf5 ? 4 : 0;
+	size_t n = c < 0x80                ? 1
+		   : c >= 0xc2 && c < 0xe0 ? 2
+		   : c >= 0xe0 && c < 0xf0 ? 3
+		   : c >= 0xf0 && c < 0xf5 ? 4
+					   : 0;
 
 	for (size_t i = 1; i < n; i++) {
 		if (((unsigned char)p[i] & 0xc0) != 0x80)
@@ -141,7 +150,8 @@ static void fill_user(struct cfg *c, const struct cfg_host *h)
 
 	if (!given)
 		set(&c->user.name, name_ok(h->user) && strcmp(h->user, "admin") ? h->user : "lima");
-	/* Only root itself has number 0: any other name made by root gets the first number of a person. */
+	/* Only root itself has number 0: any other name made by root gets the first number of a
+	 * person. */
 	if (!where_given(c, "user.uid")) {
 		bool root = !strcmp(c->user.name, "root");
 
@@ -149,10 +159,12 @@ static void fill_user(struct cfg *c, const struct cfg_host *h)
 	}
 	if (!c->user.comment)
 		c->user.comment = utf8_only(h->comment ? h->comment : "");
-	set_if_none(&c->user.home, strcmp(c->user.name, "root") ? "/home/{{.User}}.guest" : "/root");
+	set_if_none(&c->user.home,
+		    strcmp(c->user.name, "root") ? "/home/{{.User}}.guest" : "/root");
 	set_if_none(&c->user.shell, lean ? "/bin/sh" : "/bin/bash");
 	snprintf(uid, sizeof(uid), "%u", c->user.uid);
-	home = cfg_expand(c->user.home, (struct cfg_var[]){ { "User", c->user.name }, { "UID", uid } }, 2);
+	home = cfg_expand(c->user.home,
+			  (struct cfg_var[]){ { "User", c->user.name }, { "UID", uid } }, 2);
 	free(c->user.home);
 	c->user.home = home;
 }

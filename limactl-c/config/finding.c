@@ -25,7 +25,8 @@ static void add(struct findings *f, struct place at, bool warning, const char *f
 		if ((unsigned char)*p < 0x20 || *p == 0x7f)
 			*p = '?';
 	}
-	f->item[f->count++] = (struct finding){ .at = at, .warning = warning, .text = xstrdup(text) };
+	f->item[f->count++] =
+		(struct finding){ .at = at, .warning = warning, .text = xstrdup(text) };
 }
 
 void finding_error(struct findings *f, struct place at, const char *fmt, ...)
@@ -75,7 +76,8 @@ int findings_write(struct findings *f, const char *name, struct buf *out, struct
 		const char *kind = one->warning ? "warning: " : "";
 
 		if (one->at.line)
-			buf_addf(out, "%s:%u:%u: %s%s\n", file, one->at.line, one->at.column, kind, one->text);
+			buf_addf(out, "%s:%u:%u: %s%s\n", file, one->at.line, one->at.column, kind,
+				 one->text);
 		else
 			buf_addf(out, "%s: %s%s\n", file, kind, one->text);
 	}
@@ -83,7 +85,8 @@ int findings_write(struct findings *f, const char *name, struct buf *out, struct
 		buf_addf(out, "%s: %zu more findings are not shown\n", name, f->dropped);
 	findings_fini(f);
 	if (errors)
-		return err_set(e, ERR_INVALID, "%s: %zu error%s", name, errors, errors == 1 ? "" : "s");
+		return err_set(e, ERR_INVALID, "%s: %zu error%s", name, errors,
+			       errors == 1 ? "" : "s");
 	return 0;
 }
 

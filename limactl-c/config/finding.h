@@ -1,4 +1,5 @@
-/* finding.h - what is wrong with a configuration: collected, put in the order of the file, then written. */
+/* finding.h - what is wrong with a configuration: collected, put in the order of the file, then
+ * written. */
 #ifndef LIMA_FINDING_H
 #define LIMA_FINDING_H
 
@@ -31,8 +32,8 @@ struct findings {
 void finding_error(struct findings *f, struct place at, const char *fmt, ...) ERR_FMT(3, 4);
 void finding_warning(struct findings *f, struct place at, const char *fmt, ...) ERR_FMT(3, 4);
 
-/* Appends "FILE:LINE:COLUMN: [warning: ]TEXT" lines to out and frees what f holds. 0 when there was no error;
- * else -1 with "NAME: 3 errors" in e. */
+/* Appends "FILE:LINE:COLUMN: [warning: ]TEXT" lines to out and frees what f holds. 0 when there was
+ * no error; else -1 with "NAME: 3 errors" in e. */
 int findings_write(struct findings *f, const char *name, struct buf *out, struct err *e);
 void findings_fini(struct findings *f);
 

@@ -45,7 +45,8 @@ static bool is_scalar(const struct ynode *n)
 static bool text_ok(struct load *l, const struct ynode *n, const char *shown)
 {
 	if (!is_scalar(n)) {
-		finding_error(l->f, at(l, n), "field `%s` must be text, not %s", shown, yn_kind_word(n->kind));
+		finding_error(l->f, at(l, n), "field `%s` must be text, not %s", shown,
+			      yn_kind_word(n->kind));
 		return false;
 	}
 	if (strlen(n->text) != n->len) {
@@ -61,7 +62,8 @@ static void load_scalar(struct load *l, const struct value *v)
 		unsigned kinds;
 		const char *word;
 	} wanted[KEY_TYPES] = {
-		[KEY_STRING] = { 1 << YN_STRING | 1 << YN_INT | 1 << YN_FLOAT | 1 << YN_BOOL, "text" },
+		[KEY_STRING] = { 1 << YN_STRING | 1 << YN_INT | 1 << YN_FLOAT | 1 << YN_BOOL,
+				 "text" },
 		[KEY_BOOL] = { 1 << YN_BOOL, "true or false" },
 		[KEY_COUNT] = { 1 << YN_INT, "a whole number" },
 		[KEY_PORT] = { 1 << YN_INT, "a port number" },
@@ -72,7 +74,8 @@ static void load_scalar(struct load *l, const struct value *v)
 
 	if (!(wanted[v->key->type].kinds & 1u << v->node->kind))
 		bad_kind(l, v, wanted[v->key->type].word);
-	else if (text_ok(l, v->node, v->shown) && schema_set(v->key, v->base + v->key->at, v->node->text, &e) < 0)
+	else if (text_ok(l, v->node, v->shown) &&
+		 schema_set(v->key, v->base + v->key->at, v->node->text, &e) < 0)
 		finding_error(l->f, at(l, v->node), "field `%s` %s%s", v->shown,
 			      strncmp(e.msg, "must", 4) ? "is wrong: " : "", e.msg);
 }
@@ -85,7 +88,8 @@ static bool collection_ok(struct load *l, const struct value *v, enum yn_kind ki
 		return false;
 	}
 	if (v->node->count > LIST_MAX) {
-		finding_error(l->f, at(l, v->node), "field `%s` has more than %d entries", v->shown, LIST_MAX);
+		finding_error(l->f, at(l, v->node), "field `%s` has more than %d entries", v->shown,
+			      LIST_MAX);
 		return false;
 	}
 	return true;
@@ -100,14 +104,16 @@ static void load_range(struct load *l, const struct value *v)
 	if (!collection_ok(l, v, YN_LIST))
 		return;
 	if (v->node->count != 2) {
-		finding_error(l->f, at(l, v->node), "field `%s` must have two ports, the first and the last", v->shown);
+		finding_error(l->f, at(l, v->node),
+			      "field `%s` must have two ports, the first and the last", v->shown);
 		return;
 	}
 	for (size_t i = 0; i < 2; i++) {
 		const struct ynode *n = v->node->item[i];
 
 		if (n->kind != YN_INT) {
-			finding_error(l->f, at(l, n), "field `%s[%zu]` must be a port number, not %s", v->shown, i,
+			finding_error(l->f, at(l, n),
+				      "field `%s[%zu]` must be a port number, not %s", v->shown, i,
 				      yn_kind_word(n->kind));
 			return;
 		}
@@ -180,11 +186,12 @@ static void load_pairs(struct load *l, const struct value *v)
 	}
 }
 
-static void load_map(struct load *l, const struct ynode *map, const char *group, const char *shown, char *base);
+static void load_map(struct load *l, const struct ynode *map, const char *group, const char *shown,
+		     char *base);
 
 static void load_list(struct load *l, const struct value *v)
 {
-	char **array = (char **)(void *)(v->base + v->key->at);
+	void **array = (void **)(void *)(v->base + v->key->at);
 	size_t *count = (size_t *)(void *)(v->base + v->key->count_at);
 	auto_free char *group = xasprintf("%s[]", v->key->path);
 
@@ -201,7 +208,7 @@ static void load_list(struct load *l, const struct value *v)
 			finding_error(l->f, at(l, n), "field `%s` must be a mapping, not %s", shown,
 				      yn_kind_word(n->kind));
 		else
-			load_map(l, n, group, shown, *array + i * v->key->size);
+			load_map(l, n, group, shown, (char *)*array + i * v->key->size);
 	}
 }
 
@@ -213,17 +220,18 @@ static void load_later(struct load *l, const struct value *v)
 
 	if (is_scalar(n) ? def && !strcmp(n->text, def) : !n->count)
 		return;
-	finding_error(l->f, at(l, n), "`%s` is a key of Lima that this version does not support yet%s%s%s", v->shown,
-		      def ? " (only `" : "", def ? def : "", def ? "`)" : "");
+	finding_error(l->f, at(l, n),
+		      "`%s` is a key of Lima that this version does not support yet%s%s%s",
+		      v->shown, def ? " (only `" : "", def ? def : "", def ? "`)" : "");
 }
 
 static void load_value(struct load *l, const struct value *v)
 {
 	static void (*const load[KEY_TYPES])(struct load *, const struct value *) = {
-		[KEY_STRING] = load_scalar, [KEY_BOOL] = load_scalar,  [KEY_COUNT] = load_scalar,
-		[KEY_PORT] = load_scalar,   [KEY_SIZE] = load_scalar,  [KEY_SECONDS] = load_scalar,
-		[KEY_RANGE] = load_range,   [KEY_FLAGS] = load_flags,  [KEY_PAIRS] = load_pairs,
-		[KEY_LIST] = load_list,     [KEY_LATER] = load_later,  [KEY_STRINGS] = load_strings,
+		[KEY_STRING] = load_scalar, [KEY_BOOL] = load_scalar, [KEY_COUNT] = load_scalar,
+		[KEY_PORT] = load_scalar,   [KEY_SIZE] = load_scalar, [KEY_SECONDS] = load_scalar,
+		[KEY_RANGE] = load_range,   [KEY_FLAGS] = load_flags, [KEY_PAIRS] = load_pairs,
+		[KEY_LIST] = load_list,     [KEY_LATER] = load_later, [KEY_STRINGS] = load_strings,
 	};
 
 	if (v->node->kind == YN_NULL) /* null means: not set */
@@ -232,19 +240,21 @@ static void load_value(struct load *l, const struct value *v)
 	load[v->key->type](l, v);
 }
 
-static void unknown_key(struct load *l, const struct ynode *key, const char *group, const char *shown)
+static void unknown_key(struct load *l, const struct ynode *key, const char *group,
+			const char *shown)
 {
 	char *names[CHILDREN_MAX];
 	size_t n = schema_children(group, names, CHILDREN_MAX);
 	const char *near = text_nearest(key->text, (const char *const *)names, n);
 
-	finding_error(l->f, at(l, key), "unknown key `%s`%s%s%s", shown, near ? "; did you mean " : "",
-		      near ? near : "", near ? "?" : "");
+	finding_error(l->f, at(l, key), "unknown key `%s`%s%s%s", shown,
+		      near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 	for (size_t i = 0; i < n; i++)
 		free(names[i]);
 }
 
-static void load_map(struct load *l, const struct ynode *map, const char *group, const char *shown, char *base)
+static void load_map(struct load *l, const struct ynode *map, const char *group, const char *shown,
+		     char *base)
 {
 	const char *dot = *group ? "." : "";
 
@@ -264,8 +274,8 @@ static void load_map(struct load *l, const struct ynode *map, const char *group,
 			where_add(l->cfg, path_shown, at(l, n));
 			load_map(l, n, path, path_shown, base);
 		} else if (n->kind != YN_NULL) {
-			finding_error(l->f, at(l, n), "field `%s` must be a mapping, not %s", path_shown,
-				      yn_kind_word(n->kind));
+			finding_error(l->f, at(l, n), "field `%s` must be a mapping, not %s",
+				      path_shown, yn_kind_word(n->kind));
 		}
 	}
 }
@@ -275,13 +285,15 @@ bool load_text(const char *name, const char *text, size_t len, struct cfg *out, 
 	struct load l = { name, out, f };
 	struct yn_doc *doc = yn_parse(name, text, len, f);
 	const struct ynode *root = doc ? yn_root(doc) : NULL;
+	bool is_map;
 
 	if (root && root->kind == YN_MAP)
 		load_map(&l, root, "", "", (char *)out);
 	else if (root)
 		finding_error(f, at(&l, root), "a template is a mapping of keys to values, not %s",
 			      yn_kind_word(root->kind));
+	is_map = root && root->kind == YN_MAP;
 	yn_free(doc);
 	where_sort(out);
-	return root;
+	return is_map;
 }

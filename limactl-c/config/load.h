@@ -5,8 +5,8 @@
 #include "limactl-c/config/config.h"
 #include "limactl-c/config/finding.h"
 
-/* Fills what the text sets; a value that is wrong is left unset and becomes a finding. False when the text is not
- * even YAML. name is borrowed by the findings. */
+/* Fills what the text sets; a value that is wrong is left unset and becomes a finding. False when
+ * the text is not even a YAML mapping. name is borrowed by the findings. */
 bool load_text(const char *name, const char *text, size_t len, struct cfg *out, struct findings *f);
 
 /* The rules of cfg_validate(). */

@@ -92,13 +92,16 @@ int schema_check_word(const struct key *k, const char *text, struct err *e)
 	if (!k->allowed || has_word(k->allowed, text))
 		return 0;
 	while (count < WORDS_MAX && schema_next_word(&p, word[count], WORD_SIZE)) {
-		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", count ? " " : "", word[count]);
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", count ? " " : "",
+					 word[count]);
 		words[count] = word[count];
 		count++;
 	}
 	if (has_word(k->later, text))
-		return err_set(e, ERR_INVALID, "must be one of [%s]; Lima's \"%s\" is not supported by this version yet",
-			       list, text);
+		return err_set(
+			e, ERR_INVALID,
+			"must be one of [%s]; Lima's \"%s\" is not supported by this version yet",
+			list, text);
 	near = text_nearest(text, words, count);
 	return err_set(e, ERR_INVALID, "must be one of [%s]; got \"%.60s\"%s%s%s", list, text,
 		       near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
@@ -130,8 +133,9 @@ static int set_number(const struct key *k, void *field, const char *text, struct
 	if (k->allowed)
 		sscanf(k->allowed, "%" SCNu64 "-%" SCNu64, &low, &high);
 	if (!yscalar_uint(text, &v) || v < low || v > high)
-		return err_set(e, ERR_INVALID, "must be a whole number from %" PRIu64 " to %" PRIu64 "; got %.40s", low,
-			       high, text);
+		return err_set(e, ERR_INVALID,
+			       "must be a whole number from %" PRIu64 " to %" PRIu64 "; got %.40s",
+			       low, high, text);
 	*(uint32_t *)field = (uint32_t)v;
 	return 0;
 }
@@ -144,8 +148,10 @@ static int set_size(const struct key *k, void *field, const char *text, struct e
 
 	if (size_parse(text, &v, e) < 0)
 		return -1;
-	if (dash && (size_parse(least, &low, e) < 0 || size_parse(dash + 1, &high, e) < 0 || v < low || v > high))
-		return err_set(e, ERR_INVALID, "must be a size from %s to %s; got %.40s", least, dash + 1, text);
+	if (dash && (size_parse(least, &low, e) < 0 || size_parse(dash + 1, &high, e) < 0 ||
+		     v < low || v > high))
+		return err_set(e, ERR_INVALID, "must be a size from %s to %s; got %.40s", least,
+			       dash + 1, text);
 	*(uint64_t *)field = v;
 	return 0;
 }
@@ -158,7 +164,8 @@ static int set_seconds(const struct key *k, void *field, const char *text, struc
 
 int schema_set(const struct key *k, void *field, const char *text, struct err *e)
 {
-	static int (*const set[KEY_TYPES])(const struct key *, void *, const char *, struct err *) = {
+	static int (*const set[KEY_TYPES])(const struct key *, void *, const char *,
+					   struct err *) = {
 		[KEY_STRING] = set_string, [KEY_BOOL] = set_bool, [KEY_COUNT] = set_number,
 		[KEY_PORT] = set_number,   [KEY_SIZE] = set_size, [KEY_SECONDS] = set_seconds,
 	};

@@ -11,8 +11,8 @@ struct decimal {
 	uint32_t fraction, scale;
 };
 
-/* Reads digits with at most one point; the point needs a digit on both sides. NULL when there is none, it is too
- * large or has more digits after the point than make a difference. */
+/* Reads digits with at most one point; the point needs a digit on both sides. NULL when there is
+ * none, it is too large or has more digits after the point than make a difference. */
 static const char *read_decimal(const char *p, struct decimal *d)
 {
 	*d = (struct decimal){ .scale = 1 };
@@ -37,7 +37,8 @@ static const char *read_decimal(const char *p, struct decimal *d)
 	return p;
 }
 
-/* d * unit, rounded down; -1 when it does not fit. exact, when given, says whether nothing was dropped. */
+/* d * unit, rounded down; -1 when it does not fit. exact, when given, says whether nothing was
+ * dropped. */
 static int scale_decimal(const struct decimal *d, uint64_t unit, uint64_t *out, bool *exact)
 {
 	unsigned __int128 part = (unsigned __int128)d->fraction * unit;
@@ -75,7 +76,8 @@ int size_parse(const char *text, uint64_t *bytes, struct err *e)
 		return err_set(e, ERR_INVALID, "size \"%.40s\" is too large", text);
 	return 0;
 bad:
-	return err_set(e, ERR_INVALID, "\"%.40s\" is not a size; write for example 512MiB, 4GiB or 1.5GiB", text);
+	return err_set(e, ERR_INVALID,
+		       "\"%.40s\" is not a size; write for example 512MiB, 4GiB or 1.5GiB", text);
 }
 
 int duration_parse(const char *text, uint32_t *seconds, struct err *e)
@@ -98,17 +100,21 @@ int duration_parse(const char *text, uint32_t *seconds, struct err *e)
 		size_t u = 0;
 
 		p = read_decimal(p, &d);
-		while (p && u < sizeof(units) / sizeof(*units) && strncmp(p, units[u].name, strlen(units[u].name)))
+		while (p && u < sizeof(units) / sizeof(*units) &&
+		       strncmp(p, units[u].name, strlen(units[u].name)))
 			u++;
 		if (!p || u == sizeof(units) / sizeof(*units))
-			return err_set(e, ERR_INVALID,
-				       "\"%.40s\" is not a duration; write for example 10s, 1m30s or 1h", text);
+			return err_set(
+				e, ERR_INVALID,
+				"\"%.40s\" is not a duration; write for example 10s, 1m30s or 1h",
+				text);
 		p += strlen(units[u].name);
 		if (scale_decimal(&d, units[u].ms, &ms, &exact) < 0 ||
 		    __builtin_add_overflow(total, ms, &total) || total / 1000 > INT32_MAX)
 			return err_set(e, ERR_INVALID, "duration \"%.40s\" is too long", text);
 		if (!exact)
-			return err_set(e, ERR_INVALID, "duration \"%.40s\" is finer than a millisecond", text);
+			return err_set(e, ERR_INVALID,
+				       "duration \"%.40s\" is finer than a millisecond", text);
 	} while (*p);
 	if (total % 1000)
 		return err_set(e, ERR_INVALID, "duration \"%.40s\" is not whole seconds", text);

@@ -1,4 +1,5 @@
-/* template.c - where the text of a template comes from: a file, the search path of template:NAME, standard input. */
+/* template.c - where the text of a template comes from: a file, the search path of template:NAME,
+ * standard input. */
 #include <ctype.h>
 #include <dirent.h>
 #include <string.h>
@@ -33,7 +34,8 @@ static void search_fini(struct search *s)
 /* $LIMA_TEMPLATES_PATH alone when set; else $LIMA_HOME/_templates, then the installation's. */
 static void search_init(struct search *s)
 {
-	const char *path = getenv("LIMA_TEMPLATES_PATH"), *home = getenv("LIMA_HOME"), *user = getenv("HOME");
+	const char *path = getenv("LIMA_TEMPLATES_PATH"), *home = getenv("LIMA_HOME"),
+		   *user = getenv("HOME");
 	struct err ignored;
 	char *share;
 
@@ -68,7 +70,8 @@ static size_t known_names(const struct search *s, char **names)
 		while (dir && count < NAMES_MAX && (d = readdir(dir))) {
 			size_t n = strlen(d->d_name), suffix = strlen(SUFFIX);
 
-			if (n > suffix && !strcmp(d->d_name + n - suffix, SUFFIX) && !strchr("._", d->d_name[0]))
+			if (n > suffix && !strcmp(d->d_name + n - suffix, SUFFIX) &&
+			    !strchr("._", d->d_name[0]))
 				names[count++] = xstrndup(d->d_name, n - suffix);
 		}
 	}
@@ -93,9 +96,9 @@ static int unknown(const struct search *s, const char *name, struct err *e)
 		if (!i || strcmp(names[i], names[i - 1]))
 			buf_addf(&list, "%s%s", list.len ? ", " : "", names[i]);
 	}
-	err_set(e, ERR_NOTFOUND, "template \"%.80s\" not found%s%s%s%s%s", name, near ? "; did you mean " : "",
-		near ? near : "", near ? "?" : "", list.len ? "; known: " : "; none is installed",
-		list.len ? list.data : "");
+	err_set(e, ERR_NOTFOUND, "template \"%.80s\" not found%s%s%s%s%s", name,
+		near ? "; did you mean " : "", near ? near : "", near ? "? " : "; ",
+		list.len ? "known: " : "none is installed", list.len ? list.data : "");
 	for (size_t i = 0; i < count; i++)
 		free(names[i]);
 	return -1;
@@ -110,7 +113,8 @@ static int read_file(const char *path, struct buf *text, struct err *e)
 	return io_read_file(path, text, e);
 }
 
-/* As Lima: ".yaml" is added when there is no extension, or what looks like one is part of a version ("alpine-3.23"). */
+/* As Lima: ".yaml" is added when there is no extension, or what looks like one is part of a version
+ * ("alpine-3.23"). */
 static bool has_extension(const char *name)
 {
 	const char *slash = strrchr(name, '/'), *dot = strrchr(slash ? slash : name, '.');
@@ -144,7 +148,8 @@ static int read_stdin(struct buf *text, struct err *e)
 		if (n < 0)
 			return err_errno(e, "read the template from standard input");
 		if (buf_add(text, chunk, (size_t)n) < 0)
-			return err_set(e, ERR_INVALID, "the template on standard input is larger than %zu bytes",
+			return err_set(e, ERR_INVALID,
+				       "the template on standard input is larger than %zu bytes",
 				       text->max);
 		if ((size_t)n < sizeof(chunk))
 			return 0;
@@ -179,8 +184,10 @@ int cfg_template_read(const char *locator, struct buf *text, char **name, struct
 	if (!strcmp(locator, "-"))
 		return read_stdin(text, e);
 	if (strstr(locator, "://") && strncmp(locator, SCHEME, strlen(SCHEME)))
-		return err_set(e, ERR_INVALID, "%.200s: templates by URL are not supported by this version; "
-			       "fetch the file and name it", locator);
+		return err_set(e, ERR_INVALID,
+			       "%.200s: templates by URL are not supported by this version; "
+			       "fetch the file and name it",
+			       locator);
 	if (strncmp(locator, SCHEME, strlen(SCHEME))) {
 		if (read_file(locator, text, e) < 0)
 			return -1;

@@ -1,4 +1,5 @@
-/* textset.c - one value changed in YAML text by cutting at the places the parser names, then checked by parsing. */
+/* textset.c - one value changed in YAML text by cutting at the places the parser names, then
+ * checked by parsing. */
 #include <string.h>
 
 #include "lib/cleanup.h"
@@ -18,8 +19,8 @@ static struct yn_doc *parse(const char *text, size_t len, struct err *e)
 	struct yn_doc *doc = yn_parse("template", text, len, &f);
 
 	if (f.errors)
-		err_set(e, ERR_INVALID, "template, line %u, column %u: %s", f.item[0].at.line, f.item[0].at.column,
-			f.item[0].text);
+		err_set(e, ERR_INVALID, "template, line %u, column %u: %s", f.item[0].at.line,
+			f.item[0].at.column, f.item[0].text);
 	else if (yn_root(doc)->kind != YN_MAP)
 		err_set(e, ERR_INVALID, "template: a mapping of keys to values is needed, not %s",
 			yn_kind_word(yn_root(doc)->kind));
@@ -41,17 +42,20 @@ static size_t find_key(const struct ynode *map, const char *key)
 
 static bool same_tree(const struct ynode *a, const struct ynode *b)
 {
-	if (a->kind != b->kind || a->count != b->count || a->len != b->len || (a->len && memcmp(a->text, b->text, a->len)))
+	if (a->kind != b->kind || a->count != b->count || a->len != b->len ||
+	    (a->len && memcmp(a->text, b->text, a->len)))
 		return false;
 	for (size_t i = 0; i < a->count; i++) {
-		if ((a->key && !same_tree(a->key[i], b->key[i])) || !same_tree(a->item[i], b->item[i]))
+		if ((a->key && !same_tree(a->key[i], b->key[i])) ||
+		    !same_tree(a->item[i], b->item[i]))
 			return false;
 	}
 	return true;
 }
 
 /* Whether text means the same as the old tree but for key, which is value now. */
-static bool meant(const struct ynode *old, const char *text, size_t len, const char *key, const char *value)
+static bool meant(const struct ynode *old, const char *text, size_t len, const char *key,
+		  const char *value)
 {
 	struct err ignored;
 	auto_doc doc = parse(text, len, &ignored);
@@ -87,7 +91,8 @@ static size_t byte_at(const char *text, size_t len, size_t chars)
 /* The value as YAML: plain where that is safe, else double-quoted. */
 static char *scalar(const char *value)
 {
-	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/";
+	static const char safe[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/";
 	char *out, *p;
 
 	if (*value && strspn(value, safe) == strlen(value))
@@ -131,15 +136,16 @@ static const char *line_end(const char *text, size_t len)
 }
 
 /* A value that is there. */
-static char *replace(const char *text, size_t len, const struct ynode *key, const struct ynode *old, const char *value,
-		     struct err *e)
+static char *replace(const char *text, size_t len, const struct ynode *key, const struct ynode *old,
+		     const char *value, struct err *e)
 {
 	size_t from = byte_at(text, len, old->start), to = byte_at(text, len, old->end);
 	auto_free char *middle = NULL;
 
 	/* An alias shows the place of its anchor, which is before the key. */
 	if (!old->text || old->anchored || old->start < key->end) {
-		err_set(e, ERR_INVALID, "template, line %u: `%s` is %s; change it in the file", key->line, key->text,
+		err_set(e, ERR_INVALID, "template, line %u: `%s` is %s; change it in the file",
+			key->line, key->text,
 			old->text ? "shared by an anchor" : yn_kind_word(old->kind));
 		return NULL;
 	}
@@ -150,17 +156,17 @@ static char *replace(const char *text, size_t len, const struct ynode *key, cons
 }
 
 /* A line for a key that is not there: at the end (at_end) or before the first key. */
-static char *insert(const char *text, size_t len, const struct ynode *root, const char *key, const char *value,
-		    bool at_end)
+static char *insert(const char *text, size_t len, const struct ynode *root, const char *key,
+		    const char *value, bool at_end)
 {
 	const struct ynode *first = root->count ? root->key[0] : NULL;
 	int indent = first && first->column <= INDENT_MAX ? (int)first->column - 1 : 0;
 	size_t at = at_end || !first ? len : byte_at(text, len, first->start);
 	const char *end = line_end(text, len);
 	bool open_line = at_end && len && text[len - 1] != '\n';
-	auto_free char *line =
-		at_end ? xasprintf("%s%*s%s: %s%s", open_line ? end : "", indent, "", key, value, end)
-		       : xasprintf("%s: %s%s%*s", key, value, end, indent, "");
+	auto_free char *line = at_end ? xasprintf("%s%*s%s: %s%s", open_line ? end : "", indent, "",
+						  key, value, end)
+				      : xasprintf("%s: %s%s%*s", key, value, end, indent, "");
 
 	return splice(text, len, at, at, line);
 }
@@ -176,7 +182,9 @@ char *cfg_text_set(const char *text, size_t len, const char *key, const char *va
 	if (!root)
 		return NULL;
 	if (root->flow) {
-		err_set(e, ERR_INVALID, "the template is one {…} mapping; write one key a line so that `%s` can be set", key);
+		err_set(e, ERR_INVALID,
+			"the template is one {…} mapping; write one key a line so that `%s` can be set",
+			key);
 		return NULL;
 	}
 	if (at < root->count) {
@@ -194,6 +202,8 @@ char *cfg_text_set(const char *text, size_t len, const char *key, const char *va
 	if (meant(root, out, strlen(out), key, value))
 		return out;
 	free(out);
-	err_set(e, ERR_INVALID, "cannot set `%s` in this template without changing something else; edit the file", key);
+	err_set(e, ERR_INVALID,
+		"cannot set `%s` in this template without changing something else; edit the file",
+		key);
 	return NULL;
 }

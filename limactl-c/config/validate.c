@@ -51,15 +51,17 @@ static void check_version(struct check *k)
 	if (!wanted)
 		return;
 	if (!read_version(wanted, want)) {
-		check_bad(k, xstrdup("minimumLimaVersion"), "must be a semantic version like 2.0.0, but is \"%.40s\"",
-			  wanted);
+		check_bad(k, xstrdup("minimumLimaVersion"),
+			  "must be a semantic version like 2.0.0, but is \"%.40s\"", wanted);
 		return;
 	}
 	read_version(LIMA_VERSION, have);
 	for (size_t i = 0; i < 3 && want[i] >= have[i]; i++) {
 		if (want[i] > have[i]) {
 			check_bad(k, xstrdup("minimumLimaVersion"),
-				  "asks for Lima version `%.40s`; this follows only `" LIMA_VERSION "`", wanted);
+				  "asks for Lima version `%.40s`; this follows only `" LIMA_VERSION
+				  "`",
+				  wanted);
 			return;
 		}
 	}
@@ -75,19 +77,23 @@ static void check_digest(struct check *k, const char *digest, char *path)
 	for (size_t i = 0; digest && i < sizeof(kinds) / sizeof(*kinds); i++) {
 		const char *hex = digest + strlen(kinds[i].prefix);
 
-		if (!strncmp(digest, kinds[i].prefix, strlen(kinds[i].prefix)) && strlen(hex) == kinds[i].digits &&
+		if (!strncmp(digest, kinds[i].prefix, strlen(kinds[i].prefix)) &&
+		    strlen(hex) == kinds[i].digits &&
 		    strspn(hex, DIGITS "abcdef") == kinds[i].digits)
 			digest = NULL;
 	}
 	if (digest)
-		check_bad(k, path, "is invalid: \"%.150s\"; write sha256: and 64, or sha512: and 128 "
-			  "digits of 0-9a-f", digest);
+		check_bad(k, path,
+			  "is invalid: \"%.150s\"; write sha256: and 64, or sha512: and 128 "
+			  "digits of 0-9a-f",
+			  digest);
 	else
 		free(path);
 }
 
 /* kernel or initrd of image i. */
-static void check_boot_file(struct check *k, size_t i, const char *which, const struct cfg_file *file)
+static void check_boot_file(struct check *k, size_t i, const char *which,
+			    const struct cfg_file *file)
 {
 	const char *arch = k->c->image[i].arch;
 	auto_free char *group = xasprintf("images[%zu].%s", i, which);
@@ -95,8 +101,8 @@ static void check_boot_file(struct check *k, size_t i, const char *which, const 
 	if (file->digest || file->cmdline || file->arch)
 		check_required(k, file->location, xasprintf("%s.location", group));
 	if (file->location && strcmp(file->arch, arch))
-		check_bad(k, xasprintf("%s.arch", group), "has unexpected architecture \"%s\", must be \"%s\"", file->arch,
-			  arch);
+		check_bad(k, xasprintf("%s.arch", group),
+			  "has unexpected architecture \"%s\", must be \"%s\"", file->arch, arch);
 	check_digest(k, file->digest, xasprintf("%s.digest", group));
 }
 
@@ -129,9 +135,11 @@ static void check_images(struct check *k)
 	if (!strcmp(c->vm_type, "fake"))
 		return;
 	if (lean && !c->guest.direct_boot)
-		check_bad(k, xstrdup("guest.init"), "can be lean only with direct boot, which needs `images[].kernel`");
+		check_bad(k, xstrdup("guest.init"),
+			  "can be lean only with direct boot, which needs `images[].kernel`");
 	else if (c->guest.direct_boot && (!mine->kernel.location || !mine->initrd.location))
-		check_bad(k, xstrdup("guest.directBoot"), "needs `images[].kernel` and `images[].initrd` of the image");
+		check_bad(k, xstrdup("guest.directBoot"),
+			  "needs `images[].kernel` and `images[].initrd` of the image");
 }
 
 /* A field of /etc/passwd. */
@@ -159,16 +167,21 @@ static void check_user(struct check *k)
 
 	if (!*name || strlen(name) > USER_NAME_MAX || !strchr(LOWER "_", *name) ||
 	    strspn(name, LOWER DIGITS "_-") != strlen(name))
-		check_bad(k, xstrdup("user.name"), "must be lower-case letters, digits, _ and -, at most %d, not begin "
-			  "with a digit or -; got \"%.40s\"", USER_NAME_MAX, name);
+		check_bad(k, xstrdup("user.name"),
+			  "must be lower-case letters, digits, _ and -, at most %d, not begin "
+			  "with a digit or -; got \"%.40s\"",
+			  USER_NAME_MAX, name);
 	if (!strcmp(name, "root") != !c->user.uid)
-		check_bad(k, xstrdup("user.uid"), "must be 0 for root and for nobody else; \"%.40s\" has %u", name,
+		check_bad(k, xstrdup("user.uid"),
+			  "must be 0 for root and for nobody else; \"%.40s\" has %u", name,
 			  c->user.uid);
 	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
 		if (fields[i].absolute && fields[i].value[0] != '/')
-			check_bad(k, xstrdup(fields[i].path), "must be an absolute path; got \"%.100s\"", fields[i].value);
+			check_bad(k, xstrdup(fields[i].path),
+				  "must be an absolute path; got \"%.100s\"", fields[i].value);
 		else if (!passwd_ok(fields[i].value))
-			check_bad(k, xstrdup(fields[i].path), "must not hold colons, line ends or control characters");
+			check_bad(k, xstrdup(fields[i].path),
+				  "must not hold colons, line ends or control characters");
 	}
 }
 
@@ -177,8 +190,10 @@ static void check_env(struct check *k)
 	for (size_t i = 0; i < k->c->envs; i++) {
 		const char *key = k->c->env[i].key;
 
-		if (!*key || strchr(DIGITS, *key) || strspn(key, UPPER LOWER DIGITS "_") != strlen(key))
-			check_bad(k, xasprintf("env.%s", key), "is no name of a variable: letters, digits and _ only");
+		if (!*key || strchr(DIGITS, *key) ||
+		    strspn(key, UPPER LOWER DIGITS "_") != strlen(key))
+			check_bad(k, xasprintf("env.%s", key),
+				  "is no name of a variable: letters, digits and _ only");
 	}
 }
 
@@ -188,14 +203,15 @@ static void check_kernel_args(struct check *k)
 		const char *arg = k->c->guest.kernel_args[i];
 
 		if (!*arg || strpbrk(arg, " \t\r\n\"'"))
-			check_bad(k, xasprintf("guest.kernelArgs[%zu]", i), "must be one word without quotes; got \"%.60s\"",
-				  arg);
+			check_bad(k, xasprintf("guest.kernelArgs[%zu]", i),
+				  "must be one word without quotes; got \"%.60s\"", arg);
 	}
 }
 
 static void check_cpu_models(struct check *k)
 {
-	static const char *const arches[] = { "x86_64", "aarch64", "armv7l", "ppc64le", "riscv64", "s390x" };
+	static const char *const arches[] = { "x86_64",  "aarch64", "armv7l",
+					      "ppc64le", "riscv64", "s390x" };
 
 	for (size_t i = 0; i < k->c->cpu_models; i++) {
 		const struct cfg_env *m = &k->c->cpu_model[i];
@@ -204,8 +220,9 @@ static void check_cpu_models(struct check *k)
 		while (j < n && strcmp(m->key, arches[j]))
 			j++;
 		if (j == n)
-			check_bad(k, xasprintf("vmOpts.qemu.cpuType.%s", m->key),
-				  "is no architecture: [x86_64 aarch64 armv7l ppc64le riscv64 s390x]");
+			check_bad(
+				k, xasprintf("vmOpts.qemu.cpuType.%s", m->key),
+				"is no architecture: [x86_64 aarch64 armv7l ppc64le riscv64 s390x]");
 	}
 }
 
@@ -214,8 +231,8 @@ static void check_idle(struct check *k)
 	uint32_t pause = k->c->idle.pause_after, suspend = k->c->idle.suspend_after;
 
 	if (pause && suspend && suspend < pause)
-		check_bad(k, xstrdup("idle.suspendAfter"), "must not be less than `idle.pauseAfter` (%us, %us)", suspend,
-			  pause);
+		check_bad(k, xstrdup("idle.suspendAfter"),
+			  "must not be less than `idle.pauseAfter` (%us, %us)", suspend, pause);
 }
 
 void validate_rules(const struct cfg *c, const char *name, struct findings *f)

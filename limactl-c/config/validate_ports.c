@@ -21,8 +21,8 @@ static void check_ip(struct check *k, const char *ip, char *path)
 }
 
 /* A side of a rule: one port, a range or a socket. */
-static void check_side(struct check *k, size_t i, const char *side, uint32_t port, const uint32_t range[2],
-		       const char *socket)
+static void check_side(struct check *k, size_t i, const char *side, uint32_t port,
+		       const uint32_t range[2], const char *socket)
 {
 	auto_free char *one = xasprintf("%sPort", side);
 	auto_free char *two = xasprintf("%sPortRange", side);
@@ -30,29 +30,36 @@ static void check_side(struct check *k, size_t i, const char *side, uint32_t por
 
 	if (socket) {
 		if (port)
-			check_bad(k, KEY(one), "must be 0 when field `portForwards[%zu].%sSocket` is set", i, side);
+			check_bad(k, KEY(one),
+				  "must be 0 when field `portForwards[%zu].%sSocket` is set", i,
+				  side);
 		return;
 	}
 	if (!range[0] || !range[1])
 		check_bad(k, KEY(two), "must be two ports from 1 to 65535");
 	else if (range[1] < range[0])
-		check_bad(k, KEY(two), "must not end before it begins: [%u, %u]", range[0], range[1]);
+		check_bad(k, KEY(two), "must not end before it begins: [%u, %u]", range[0],
+			  range[1]);
 	else if (port && where_given(k->c, given) && port != range[0])
-		check_bad(k, KEY(one), "must match field `portForwards[%zu].%sPortRange[0]`", i, side);
+		check_bad(k, KEY(one), "must match field `portForwards[%zu].%sPortRange[0]`", i,
+			  side);
 }
 
 static void check_sockets(struct check *k, size_t i, const struct cfg_port_forward *f)
 {
 	if (f->guest_socket && f->guest_socket[0] != '/' && strncmp(f->guest_socket, "{{", 2))
-		check_bad(k, KEY("guestSocket"), "must be an absolute path; got \"%.100s\"", f->guest_socket);
+		check_bad(k, KEY("guestSocket"), "must be an absolute path; got \"%.100s\"",
+			  f->guest_socket);
 	if (f->host_socket && !*f->host_socket)
 		check_bad(k, KEY("hostSocket"), "must not be empty");
-	if (f->host_socket && strlen(f->host_socket) >= sizeof(((struct sockaddr_un *)NULL)->sun_path))
+	if (f->host_socket &&
+	    strlen(f->host_socket) >= sizeof(((struct sockaddr_un *)NULL)->sun_path))
 		check_bad(k, KEY("hostSocket"), "must be shorter than %zu bytes; it has %zu",
 			  sizeof(((struct sockaddr_un *)NULL)->sun_path), strlen(f->host_socket));
 	if (!f->guest_socket || !f->host_socket)
-		check_bad(k, f->guest_socket ? KEY("guestSocket") : KEY("hostSocket"),
-			  "is forwarded only from socket to socket in this version; give both guestSocket and hostSocket");
+		check_bad(
+			k, f->guest_socket ? KEY("guestSocket") : KEY("hostSocket"),
+			"is forwarded only from socket to socket in this version; give both guestSocket and hostSocket");
 }
 
 static void check_forward(struct check *k, size_t i)
@@ -75,7 +82,8 @@ static void check_forward(struct check *k, size_t i)
 	if (errors != k->f->errors)
 		return;
 	if (f->guest_range[1] - f->guest_range[0] != f->host_range[1] - f->host_range[0])
-		check_bad(k, KEY("hostPortRange"), "must have as many ports as field `portForwards[%zu].guestPortRange`", i);
+		check_bad(k, KEY("hostPortRange"),
+			  "must have as many ports as field `portForwards[%zu].guestPortRange`", i);
 }
 
 void check_forwards(struct check *k)
@@ -83,9 +91,10 @@ void check_forwards(struct check *k)
 	const struct cfg *c = k->c;
 
 	if (!c->forwards && where_given(c, "portForwards"))
-		finding_warning(k->f, where_place(c, k->name, "portForwards"),
-				"field `portForwards` is an empty list, which forwards every port of the guest; write "
-				"[{guestPortRange: [1, 65535], ignore: true}] to forward none");
+		finding_warning(
+			k->f, where_place(c, k->name, "portForwards"),
+			"field `portForwards` is an empty list, which forwards every port of the guest; write "
+			"[{guestPortRange: [1, 65535], ignore: true}] to forward none");
 	for (size_t i = 0; i < c->forwards; i++)
 		check_forward(k, i);
 }

@@ -9,7 +9,8 @@
 void where_add(struct cfg *c, const char *path, struct place at)
 {
 	if (!(c->wheres & (c->wheres - 1)))
-		c->where = xrealloc_array(c->where, c->wheres ? 2 * c->wheres : 1, sizeof(*c->where));
+		c->where = xrealloc_array(c->where, c->wheres ? 2 * c->wheres : 1,
+					  sizeof(*c->where));
 	c->where[c->wheres++] = (struct cfg_where){
 		.path = xstrdup(path),
 		.file = xstrdup(at.file),

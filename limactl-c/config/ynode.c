@@ -87,11 +87,13 @@ static const struct ynode *find_key(const struct ynode *map, const struct ynode 
 static int take_key(struct build *b, struct ynode *n)
 {
 	if (n->kind == YN_LIST || n->kind == YN_MAP) {
-		finding_error(b->f, of_node(b, n), "a key must be a word, not %s", yn_kind_word(n->kind));
+		finding_error(b->f, of_node(b, n), "a key must be a word, not %s",
+			      yn_kind_word(n->kind));
 		return -1;
 	}
 	if (n->len > KEY_MAX || memchr(n->text, '\0', n->len)) {
-		finding_error(b->f, of_node(b, n), "a key must be at most %d characters without NUL", KEY_MAX);
+		finding_error(b->f, of_node(b, n),
+			      "a key must be at most %d characters without NUL", KEY_MAX);
 		return -1;
 	}
 	b->pending_key[b->depth - 1] = n;
@@ -119,8 +121,8 @@ static int place_node(struct build *b, struct ynode *n)
 	b->pending_key[b->depth - 1] = NULL;
 	earlier = find_key(top, key);
 	if (earlier) {
-		finding_error(b->f, of_node(b, key), "key `%s` is given twice, first on line %u", key->text,
-			      earlier->line);
+		finding_error(b->f, of_node(b, key), "key `%s` is given twice, first on line %u",
+			      key->text, earlier->line);
 		return 0;
 	}
 	if (top->count == KEYS_MAX) {
@@ -138,7 +140,8 @@ static int count_nodes(struct build *b, size_t n, struct place where)
 {
 	b->nodes += n;
 	if (b->nodes > YN_NODES_MAX) {
-		finding_error(b->f, where, "more than %d values, those repeated by aliases counted", YN_NODES_MAX);
+		finding_error(b->f, where, "more than %d values, those repeated by aliases counted",
+			      YN_NODES_MAX);
 		return -1;
 	}
 	return 0;
@@ -168,11 +171,13 @@ static int on_alias(struct build *b, const yaml_event_t *ev)
 		if (strcmp(a->name, name))
 			continue;
 		if (a->open) {
-			finding_error(b->f, at(b, &ev->start_mark), "alias *%.60s contains itself", name);
+			finding_error(b->f, at(b, &ev->start_mark), "alias *%.60s contains itself",
+				      name);
 			return -1;
 		}
 		if (b->depth + a->node->height > YN_DEPTH_MAX) {
-			finding_error(b->f, at(b, &ev->start_mark), "nested more than %d deep", YN_DEPTH_MAX);
+			finding_error(b->f, at(b, &ev->start_mark), "nested more than %d deep",
+				      YN_DEPTH_MAX);
 			return -1;
 		}
 		if (count_nodes(b, a->node->weight, at(b, &ev->start_mark)) < 0)
@@ -192,21 +197,25 @@ static int on_scalar(struct build *b, const yaml_event_t *ev)
 
 	n->start = ev->start_mark.index;
 	n->end = ev->end_mark.index;
-	n->block = ev->data.scalar.style == YAML_LITERAL_SCALAR_STYLE || ev->data.scalar.style == YAML_FOLDED_SCALAR_STYLE;
+	n->block = ev->data.scalar.style == YAML_LITERAL_SCALAR_STYLE ||
+		   ev->data.scalar.style == YAML_FOLDED_SCALAR_STYLE;
 	n->len = ev->data.scalar.length;
 	n->text = xmalloc(n->len + 1);
 	memcpy(n->text, text, n->len);
 	n->text[n->len] = '\0';
 	if (yscalar_kind((const char *)ev->data.scalar.tag, plain, n->text, n->len, &n->kind) < 0) {
-		finding_error(b->f, of_node(b, n), "tag %.60s is not supported", (const char *)ev->data.scalar.tag);
+		finding_error(b->f, of_node(b, n), "tag %.60s is not supported",
+			      (const char *)ev->data.scalar.tag);
 		return -1;
 	}
-	if (count_nodes(b, 1, of_node(b, n)) < 0 || add_anchor(b, ev->data.scalar.anchor, n, false) < 0)
+	if (count_nodes(b, 1, of_node(b, n)) < 0 ||
+	    add_anchor(b, ev->data.scalar.anchor, n, false) < 0)
 		return -1;
 	return place_node(b, n);
 }
 
-static int on_open(struct build *b, enum yn_kind kind, bool flow, const yaml_char_t *anchor, const yaml_mark_t *m)
+static int on_open(struct build *b, enum yn_kind kind, bool flow, const yaml_char_t *anchor,
+		   const yaml_mark_t *m)
 {
 	struct ynode *n = new_node(b, kind, m);
 
@@ -215,7 +224,8 @@ static int on_open(struct build *b, enum yn_kind kind, bool flow, const yaml_cha
 		finding_error(b->f, of_node(b, n), "nested more than %d deep", YN_DEPTH_MAX);
 		return -1;
 	}
-	if (count_nodes(b, 1, of_node(b, n)) < 0 || add_anchor(b, anchor, n, true) < 0 || place_node(b, n) < 0)
+	if (count_nodes(b, 1, of_node(b, n)) < 0 || add_anchor(b, anchor, n, true) < 0 ||
+	    place_node(b, n) < 0)
 		return -1;
 	b->pending_key[b->depth] = NULL;
 	b->stack[b->depth++] = n;
@@ -244,7 +254,8 @@ static int on_event(struct build *b, const yaml_event_t *ev)
 	switch (ev->type) {
 	case YAML_DOCUMENT_START_EVENT:
 		if (b->documents++) {
-			finding_error(b->f, at(b, &ev->start_mark), "a second document begins here; only one is read");
+			finding_error(b->f, at(b, &ev->start_mark),
+				      "a second document begins here; only one is read");
 			return -1;
 		}
 		return 0;
@@ -271,7 +282,8 @@ static void syntax_error(struct build *b, const yaml_parser_t *p)
 	struct place where = at(b, &p->problem_mark);
 
 	if (p->error == YAML_READER_ERROR) {
-		/* Bad UTF-8 and control characters are found ahead of the scanner, which knows the offset only. */
+		/* Bad UTF-8 and control characters are found ahead of the scanner, which knows the
+		 * offset only. */
 		where.line = where.column = 1;
 		for (size_t i = 0; i < p->problem_offset && i < b->len; i++) {
 			where.column++;
@@ -281,8 +293,8 @@ static void syntax_error(struct build *b, const yaml_parser_t *p)
 			}
 		}
 	}
-	finding_error(b->f, where, "%s%s%s", p->problem ? p->problem : "not YAML", p->context ? " " : "",
-		      p->context ? p->context : "");
+	finding_error(b->f, where, "%s%s%s", p->problem ? p->problem : "not YAML",
+		      p->context ? " " : "", p->context ? p->context : "");
 }
 
 static int run(struct build *b, yaml_parser_t *parser)
@@ -311,7 +323,8 @@ struct yn_doc *yn_parse(const char *name, const char *text, size_t len, struct f
 	int rc;
 
 	if (len > YN_TEXT_MAX) {
-		finding_error(f, (struct place){ name, 0, 0 }, "larger than %d MiB", YN_TEXT_MAX >> 20);
+		finding_error(f, (struct place){ name, 0, 0 }, "larger than %d MiB",
+			      YN_TEXT_MAX >> 20);
 		return NULL;
 	}
 	if (len >= 3 && !memcmp(text, bom, 3)) {

@@ -71,7 +71,9 @@ static bool is_float(const char *p)
 static enum yn_kind plain_kind(const char *text)
 {
 	static const char *const nulls[] = { "", "~", "null", "Null", "NULL", NULL };
-	static const char *const bools[] = { "true", "True", "TRUE", "false", "False", "FALSE", NULL };
+	static const char *const bools[] = {
+		"true", "True", "TRUE", "false", "False", "FALSE", NULL
+	};
 
 	if (one_of(text, nulls))
 		return YN_NULL;

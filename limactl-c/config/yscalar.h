@@ -6,11 +6,13 @@
 
 #include "limactl-c/config/ynode.h"
 
-/* Quoted scalars and those tagged !!str (or "!") are strings; plain ones are what they look like, and must be when
- * a core tag says so. -1: a tag that is not of the core schema, or that the text does not fit. */
+/* Quoted scalars and those tagged !!str (or "!") are strings; plain ones are what they look like,
+ * and must be when a core tag says so. -1: a tag that is not of the core schema, or that the text
+ * does not fit. */
 int yscalar_kind(const char *tag, bool plain, const char *text, size_t len, enum yn_kind *kind);
 
-/* A whole number as YAML writes it (decimal, 0o17, 0x1f); false when it is none, negative or too large. */
+/* A whole number as YAML writes it (decimal, 0o17, 0x1f); false when it is none, negative or too
+ * large. */
 bool yscalar_uint(const char *text, uint64_t *out);
 
 #endif

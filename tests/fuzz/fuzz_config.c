@@ -1,4 +1,5 @@
-/* Any text as a template: no crash, bounded work; what is accepted survives a dump, and a value set in it is found. */
+/* Any text as a template: no crash, bounded work; what is accepted survives a dump, and a value set
+ * in it is found. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,12 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 static const struct cfg_host host = {
-	.arch = "x86_64", .user = "u", .comment = "", .uid = 1000, .cpus = 2, .memory = (uint64_t)8 << 30,
+	.arch = "x86_64",
+	.user = "u",
+	.comment = "",
+	.uid = 1000,
+	.cpus = 2,
+	.memory = (uint64_t)8 << 30,
 };
 
 static void must(int yes)
@@ -44,7 +50,8 @@ static void a_value_set_is_found(const char *text, size_t len)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-	static const struct cfg_var vars[] = { { "Name", "a-long-name-of-an-instance" }, { "Dir", "" } };
+	static const struct cfg_var vars[] = { { "Name", "a-long-name-of-an-instance" },
+					       { "Dir", "" } };
 	auto_free char *text = malloc(len + 1);
 	auto_buf findings = BUF_INIT(1 << 20);
 	struct cfg c;

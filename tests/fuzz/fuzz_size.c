@@ -1,4 +1,5 @@
-/* Any text as a size or a duration: no crash; what is taken as a duration is written and read back the same. */
+/* Any text as a size or a duration: no crash; what is taken as a duration is written and read back
+ * the same. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	if (size_parse(text, &bytes, &e) == 0) {
 		auto_free char *shown = text_size(bytes);
 
-		/* What is shown is rounded; it stays a size all the same, unless rounding left the range. */
+		/* What is shown is rounded; it stays a size all the same, unless rounding left the
+		 * range. */
 		if (size_parse(shown, &bytes, &e) < 0 && !strstr(e.msg, "too large"))
 			abort();
 	}

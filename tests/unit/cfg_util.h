@@ -1,4 +1,5 @@
-/* cfg_util.h - a template's text loaded the way the command line does, for the configuration's tests. */
+/* cfg_util.h - a template's text loaded the way the command line does, for the configuration's
+ * tests. */
 #ifndef LIMA_TESTS_CFG_UTIL_H
 #define LIMA_TESTS_CFG_UTIL_H
 
@@ -74,7 +75,8 @@ static inline void assert_finding(const char *text, const char *part)
 	auto_loaded l = load(text, &cfg_test_host);
 
 	if (l.rc == 0 || !strstr(l.findings.data, part))
-		print_error("%s\nhas no \"%s\" but\n%s", text, part, l.findings.data ? l.findings.data : "(none)");
+		print_error("%s\nhas no \"%s\" but\n%s", text, part,
+			    l.findings.data ? l.findings.data : "(none)");
 	assert_int_equal(l.rc, -1);
 	assert_non_null(strstr(l.findings.data, part));
 }

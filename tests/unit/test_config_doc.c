@@ -1,4 +1,5 @@
-/* docs/config.md is made from the table of keys and checked here. UPDATE=1 writes it anew. Run from the root. */
+/* docs/config.md is made from the table of keys and checked here. UPDATE=1 writes it anew. Run from
+ * the root. */
 #include "tests/unit/cfg_util.h"
 
 #include <stdlib.h>
@@ -45,10 +46,17 @@ static const char foot[] =
 static const char *type_word(const struct key *k)
 {
 	static const char *const word[KEY_TYPES] = {
-		[KEY_STRING] = "text",        [KEY_BOOL] = "true, false",     [KEY_COUNT] = "number",
-		[KEY_PORT] = "port",          [KEY_SIZE] = "size",            [KEY_SECONDS] = "duration",
-		[KEY_RANGE] = "[port, port]", [KEY_FLAGS] = "list of words",  [KEY_PAIRS] = "mapping of text",
-		[KEY_STRINGS] = "list of text", [KEY_LIST] = "list",
+		[KEY_STRING] = "text",
+		[KEY_BOOL] = "true, false",
+		[KEY_COUNT] = "number",
+		[KEY_PORT] = "port",
+		[KEY_SIZE] = "size",
+		[KEY_SECONDS] = "duration",
+		[KEY_RANGE] = "[port, port]",
+		[KEY_FLAGS] = "list of words",
+		[KEY_PAIRS] = "mapping of text",
+		[KEY_STRINGS] = "list of text",
+		[KEY_LIST] = "list",
 	};
 
 	return word[k->type];
@@ -84,7 +92,8 @@ static void make_doc(struct buf *b)
 		const char *def = schema[i].def;
 
 		if (schema[i].type == KEY_LATER)
-			buf_addf(b, "| `%s` | %s%s%s |\n", schema[i].path, def ? "`" : "", def ? def : "", def ? "`" : "");
+			buf_addf(b, "| `%s` | %s%s%s |\n", schema[i].path, def ? "`" : "",
+				 def ? def : "", def ? "`" : "");
 	}
 	buf_adds(b, foot);
 }

@@ -46,8 +46,9 @@ static void test_small_hosts_give_less(void **state)
 
 static void test_default_and_null_mean_not_set(void **state)
 {
-	auto_loaded l = load_ok("images: [{location: /a, arch: default}]\nvmType: default\nos: default\narch: default\n"
-				"cpus: null\nmemory: ~\ndisk:\nuser: {name: null, uid: null}\nidle:\n");
+	auto_loaded l = load_ok(
+		"images: [{location: /a, arch: default}]\nvmType: default\nos: default\narch: default\n"
+		"cpus: null\nmemory: ~\ndisk:\nuser: {name: null, uid: null}\nidle:\n");
 
 	(void)state;
 	assert_string_equal(l.cfg.vm_type, "qemu");
@@ -61,8 +62,9 @@ static void test_default_and_null_mean_not_set(void **state)
 
 static void test_zero_given_is_not_replaced_by_a_default(void **state)
 {
-	auto_loaded l = load_ok(IMAGE "idle: {pauseAfter: 0s, suspendAfter: 0s}\ntuning: {commit: 0, fstrim: []}\n"
-				"user: {passwordlessSudo: false}\n");
+	auto_loaded l = load_ok(
+		IMAGE "idle: {pauseAfter: 0s, suspendAfter: 0s}\ntuning: {commit: 0, fstrim: []}\n"
+		      "user: {passwordlessSudo: false}\n");
 
 	(void)state;
 	assert_int_equal(l.cfg.idle.pause_after, 0);
@@ -105,11 +107,13 @@ static void test_the_guests_user_comes_from_the_host(void **state)
 		{ "j.doe", "J", 1000, "", "lima", "/home/lima.guest", "J", 1000 },
 		{ "1st", "J", 1000, "", "lima", "/home/lima.guest", "J", 1000 },
 		{ "admin", "J", 1000, "", "lima", "/home/lima.guest", "J", 1000 },
-		{ NULL, "J\xff\xc3\xa9\xc3", 1000, "", "lima", "/home/lima.guest", "J\xc3\xa9", 1000 },
+		{ NULL, "J\xff\xc3\xa9\xc3", 1000, "", "lima", "/home/lima.guest", "J\xc3\xa9",
+		  1000 },
 		{ "root", "root", 0, "", "root", "/root", "root", 0 },
 		{ "root", "root", 0, "user: {name: dev}", "dev", "/home/dev.guest", "root", 1000 },
 		{ "jane", "J", 1000, "user: {name: root}", "root", "/root", "J", 0 },
-		{ "jane", "J", 1000, "user: {home: '/h/{{.User}}/{{ .UID }}'}", "jane", "/h/jane/1000", "J", 1000 },
+		{ "jane", "J", 1000, "user: {home: '/h/{{.User}}/{{ .UID }}'}", "jane",
+		  "/h/jane/1000", "J", 1000 },
 	};
 
 	(void)state;
@@ -143,12 +147,28 @@ static void test_port_rules_are_filled_as_lima_does(void **state)
 		{ "guestPort: 80", "127.0.0.1", false, { 80, 80 }, { 80, 80 } },
 		{ "guestPort: 80, hostPort: 8080", "127.0.0.1", false, { 80, 80 }, { 8080, 8080 } },
 		{ "guestPortRange: [10, 20]", "127.0.0.1", false, { 10, 20 }, { 10, 20 } },
-		{ "guestPortRange: [10, 20], hostPortRange: [110, 120]", "127.0.0.1", false, { 10, 20 }, { 110, 120 } },
+		{ "guestPortRange: [10, 20], hostPortRange: [110, 120]",
+		  "127.0.0.1",
+		  false,
+		  { 10, 20 },
+		  { 110, 120 } },
 		{ "guestPort: 80, guestIP: 0.0.0.0", "0.0.0.0", true, { 80, 80 }, { 80, 80 } },
-		{ "guestPort: 80, guestIP: 0.0.0.0, guestIPMustBeZero: false", "0.0.0.0", false, { 80, 80 }, { 80, 80 } },
-		{ "guestPort: 80, guestIPMustBeZero: true", "0.0.0.0", true, { 80, 80 }, { 80, 80 } },
+		{ "guestPort: 80, guestIP: 0.0.0.0, guestIPMustBeZero: false",
+		  "0.0.0.0",
+		  false,
+		  { 80, 80 },
+		  { 80, 80 } },
+		{ "guestPort: 80, guestIPMustBeZero: true",
+		  "0.0.0.0",
+		  true,
+		  { 80, 80 },
+		  { 80, 80 } },
 		{ "guestPort: 80, guestIP: '::1'", "::1", false, { 80, 80 }, { 80, 80 } },
-		{ "guestPort: 80, guestPortRange: [80, 80], hostPort: 0", "127.0.0.1", false, { 80, 80 }, { 80, 80 } },
+		{ "guestPort: 80, guestPortRange: [80, 80], hostPort: 0",
+		  "127.0.0.1",
+		  false,
+		  { 80, 80 },
+		  { 80, 80 } },
 	};
 
 	(void)state;
@@ -173,8 +193,9 @@ static void test_direct_boot_where_the_image_has_a_kernel(void **state)
 {
 	(void)state;
 	{
-		auto_loaded l = load_ok("images:\n- {location: /b, arch: aarch64, kernel: {location: k}}\n"
-					"- {location: /a, kernel: {location: k}, initrd: {location: i}}\nguest: {init: lean}\n");
+		auto_loaded l = load_ok(
+			"images:\n- {location: /b, arch: aarch64, kernel: {location: k}}\n"
+			"- {location: /a, kernel: {location: k}, initrd: {location: i}}\nguest: {init: lean}\n");
 
 		assert_true(l.cfg.guest.direct_boot);
 		assert_string_equal(l.cfg.image[0].kernel.arch, "aarch64");
@@ -182,13 +203,15 @@ static void test_direct_boot_where_the_image_has_a_kernel(void **state)
 		assert_string_equal(l.cfg.user.shell, "/bin/sh");
 	}
 	{
-		auto_loaded l = load_ok("images:\n- {location: /b, arch: aarch64, kernel: {location: k}}\n- {location: /a}\n");
+		auto_loaded l = load_ok(
+			"images:\n- {location: /b, arch: aarch64, kernel: {location: k}}\n- {location: /a}\n");
 
 		assert_false(l.cfg.guest.direct_boot);
 	}
 	{
-		auto_loaded l = load_ok("images: [{location: /a, kernel: {location: k}, initrd: {location: i}}]\n"
-					"guest: {directBoot: false}\n");
+		auto_loaded l = load_ok(
+			"images: [{location: /a, kernel: {location: k}, initrd: {location: i}}]\n"
+			"guest: {directBoot: false}\n");
 
 		assert_false(l.cfg.guest.direct_boot);
 	}
@@ -206,7 +229,8 @@ static void test_the_cpu_type_of_the_guests_architecture_is_taken(void **state)
 {
 	(void)state;
 	{
-		auto_loaded l = load_ok(IMAGE "vmOpts: {qemu: {cpuType: {aarch64: cortex-a72, x86_64: qemu64}}}\n");
+		auto_loaded l = load_ok(
+			IMAGE "vmOpts: {qemu: {cpuType: {aarch64: cortex-a72, x86_64: qemu64}}}\n");
 
 		assert_string_equal(l.cfg.cpu_type, "qemu64");
 	}
@@ -219,7 +243,9 @@ static void test_the_cpu_type_of_the_guests_architecture_is_taken(void **state)
 
 static void test_variables_are_expanded_and_others_stay(void **state)
 {
-	static const struct cfg_var vars[] = { { "Dir", "/home/j/.lima/x" }, { "Name", "x" }, { "E", "" } };
+	static const struct cfg_var vars[] = { { "Dir", "/home/j/.lima/x" },
+					       { "Name", "x" },
+					       { "E", "" } };
 	static const struct {
 		const char *text, *result;
 	} rows[] = {
@@ -230,7 +256,8 @@ static void test_variables_are_expanded_and_others_stay(void **state)
 		{ "{{.E}}", "" },
 		{ "{{.Home}}", "{{.Home}}" },
 		{ "{{.Dirs}} {{.Di}}", "{{.Dirs}} {{.Di}}" },
-		{ "{{Dir}} {{ . Dir}} {{.Dir} {.Dir}} {{.Dir", "{{Dir}} {{ . Dir}} {{.Dir} {.Dir}} {{.Dir" },
+		{ "{{Dir}} {{ . Dir}} {{.Dir} {.Dir}} {{.Dir",
+		  "{{Dir}} {{ . Dir}} {{.Dir} {.Dir}} {{.Dir" },
 		{ "{{{.Name}}}", "{x}" },
 		{ "{{ not a template }} $5", "{{ not a template }} $5" },
 		{ "{{.Name}}{{.Name}}", "xx" },

@@ -52,7 +52,6 @@ static void test_every_key_reaches_its_member(void **state)
 	const struct cfg *c = &l.cfg;
 
 	(void)state;
-	assert_null(l.findings.data);
 	assert_string_equal(c->minimum_lima_version, "2.0.0");
 	assert_string_equal(c->vm_type, "qemu");
 	assert_string_equal(c->cpu_type, "max");
@@ -114,7 +113,8 @@ static void test_dump_is_a_fixed_point(void **state)
 	static const char *const texts[] = {
 		everything,
 		IMAGE,
-		IMAGE "message: \"q\\\" b\\\\ n\\n t\\t u\\u00e9 e\\e del\\x7f \\U0001F600\"\nenv: {A: \"\"}\n",
+		IMAGE
+		"message: \"q\\\" b\\\\ n\\n t\\t u\\u00e9 e\\e del\\x7f \\U0001F600\"\nenv: {A: \"\"}\n",
 	};
 
 	(void)state;
@@ -133,18 +133,19 @@ static void test_dump_is_a_fixed_point(void **state)
 static void test_one_run_reports_every_finding(void **state)
 {
 	(void)state;
-	assert_findings("images: [{location: \"/srv/test/alpine.img\"}]\n"
-			"memroy: \"1GiB\"\n"
-			"vmOpts: {qemu: {cpuTyp: \"host\"}}\n"
-			"vmType: qemuu\n"
-			"cpus: 2\n"
-			"cpus: 4\n"
-			"ssh: {localPort: 22}\n",
-			"t.yaml:2:1: unknown key `memroy`; did you mean memory?\n"
-			"t.yaml:3:17: unknown key `vmOpts.qemu.cpuTyp`; did you mean cpuType?\n"
-			"t.yaml:4:9: field `vmType` must be one of [qemu vz fake default]; got \"qemuu\"; did you mean qemu?\n"
-			"t.yaml:6:1: key `cpus` is given twice, first on line 5\n"
-			"t.yaml:7:18: field `ssh.localPort` must not be 22, the host's own ssh\n");
+	assert_findings(
+		"images: [{location: \"/srv/test/alpine.img\"}]\n"
+		"memroy: \"1GiB\"\n"
+		"vmOpts: {qemu: {cpuTyp: \"host\"}}\n"
+		"vmType: qemuu\n"
+		"cpus: 2\n"
+		"cpus: 4\n"
+		"ssh: {localPort: 22}\n",
+		"t.yaml:2:1: unknown key `memroy`; did you mean memory?\n"
+		"t.yaml:3:17: unknown key `vmOpts.qemu.cpuTyp`; did you mean cpuType?\n"
+		"t.yaml:4:9: field `vmType` must be one of [qemu vz fake default]; got \"qemuu\"; did you mean qemu?\n"
+		"t.yaml:6:1: key `cpus` is given twice, first on line 5\n"
+		"t.yaml:7:18: field `ssh.localPort` must not be 22, the host's own ssh\n");
 }
 
 static void test_unknown_keys_name_their_path_and_the_nearest_known(void **state)
@@ -155,9 +156,12 @@ static void test_unknown_keys_name_their_path_and_the_nearest_known(void **state
 		{ "nonsense: 1\n", ":2:1: unknown key `nonsense`\n" },
 		{ "CPUS: 1\n", "unknown key `CPUS`; did you mean cpus?" },
 		{ "portForward: []\n", "did you mean portForwards?" },
-		{ "portForwards: [{guestport: 1}]\n", "unknown key `portForwards[0].guestport`; did you mean guestPort?" },
-		{ "provision: [{script: x}, {scirpt: x}]\n", "unknown key `provision[1].scirpt`; did you mean script?" },
-		{ "tuning: {dockerLogs: {maxsize: 1}}\n", "unknown key `tuning.dockerLogs.maxsize`; did you mean maxSize?" },
+		{ "portForwards: [{guestport: 1}]\n",
+		  "unknown key `portForwards[0].guestport`; did you mean guestPort?" },
+		{ "provision: [{script: x}, {scirpt: x}]\n",
+		  "unknown key `provision[1].scirpt`; did you mean script?" },
+		{ "tuning: {dockerLogs: {maxsize: 1}}\n",
+		  "unknown key `tuning.dockerLogs.maxsize`; did you mean maxSize?" },
 		{ "user.name: x\n", "unknown key `user.name`" },
 		{ "'images[]': x\n", "unknown key `images[]`" },
 		{ "\"a\\nb\": x\n", "unknown key `a?b`" },
@@ -177,22 +181,48 @@ static void test_unknown_keys_name_their_path_and_the_nearest_known(void **state
 static void test_keys_of_lima_we_do_not_have_say_so(void **state)
 {
 	static const char *const refused[] = {
-		"mountInotify: true", "mounts: [{location: '~'}]", "mounts: x", "base: template:x", "networks: [{lima: user-v2}]",
-		"containerd: {user: true}", "containerd: {system: true}", "rosetta: {enabled: true}", "video: {display: sdl}",
-		"dns: [1.1.1.1]", "param: {A: b}", "timezone: UTC", "provision: [{script: x, file: y}]",
-		"portForwards: [{reverse: true}]", "images: [{location: /x, variant: y}]", "mountType: 9p",
+		"mountInotify: true",
+		"mounts: [{location: '~'}]",
+		"mounts: x",
+		"base: template:x",
+		"networks: [{lima: user-v2}]",
+		"containerd: {user: true}",
+		"containerd: {system: true}",
+		"rosetta: {enabled: true}",
+		"video: {display: sdl}",
+		"dns: [1.1.1.1]",
+		"param: {A: b}",
+		"timezone: UTC",
+		"provision: [{script: x, file: y}]",
+		"portForwards: [{reverse: true}]",
+		"images: [{location: /x, variant: y}]",
+		"mountType: 9p",
 	};
 	static const char *const accepted[] = {
-		"mountInotify: false", "mounts: []", "mounts:", "base: []", "networks: []", "containerd: {user: false}",
-		"containerd:", "rosetta: {}", "video: {display: none}", "dns: []", "param: {}", "timezone: null",
-		"portForwards: [{reverse: false}]", "mountType: default", "audio: ~", "firmware: {legacyBIOS: false, images: []}",
+		"mountInotify: false",
+		"mounts: []",
+		"mounts:",
+		"base: []",
+		"networks: []",
+		"containerd: {user: false}",
+		"containerd:",
+		"rosetta: {}",
+		"video: {display: none}",
+		"dns: []",
+		"param: {}",
+		"timezone: null",
+		"portForwards: [{reverse: false}]",
+		"mountType: default",
+		"audio: ~",
+		"firmware: {legacyBIOS: false, images: []}",
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
 		auto_free char *text = NULL;
 
-		assert_true(asprintf(&text, "%s\n%s", refused[i], strncmp(refused[i], "images", 6) ? IMAGE : "") > 0);
+		assert_true(asprintf(&text, "%s\n%s", refused[i],
+				     strncmp(refused[i], "images", 6) ? IMAGE : "") > 0);
 		assert_finding(text, "is a key of Lima that this version does not support yet");
 	}
 	for (size_t i = 0; i < sizeof(accepted) / sizeof(*accepted); i++) {
@@ -205,60 +235,69 @@ static void test_keys_of_lima_we_do_not_have_say_so(void **state)
 	}
 }
 
+static const struct {
+	const char *text, *says;
+} wrong_kinds[] = {
+	{ "cpus: four\n", ":2:7: field `cpus` must be a whole number, not text" },
+	{ "cpus: '4'\n", "field `cpus` must be a whole number, not text" },
+	{ "cpus: 1.5\n", "field `cpus` must be a whole number, not a number" },
+	{ "cpus: [1]\n", "field `cpus` must be a whole number, not a list" },
+	{ "cpus: 0\n", "field `cpus` must be a whole number from 1 to 512; got 0" },
+	{ "cpus: -1\n", "field `cpus` must be a whole number from 1 to 512; got -1" },
+	{ "cpus: 99999999999999999999999\n", "field `cpus` must be a whole number from 1 to 512" },
+	{ "memory: 64MiB\n", "field `memory` must be a size from 128MiB to 16TiB; got 64MiB" },
+	{ "memory: 4\n", "field `memory` must be a size from 128MiB to 16TiB; got 4" },
+	{ "memory: 4Gibs\n", "field `memory` is wrong: \"4Gibs\" is not a size" },
+	{ "memory: true\n", "field `memory` must be a size, not true or false" },
+	{ "disk: 0\n", "field `disk` must be a size from 16MiB to 16TiB; got 0" },
+	{ "plain: yes\n", "field `plain` must be true or false, not text" },
+	{ "plain: 1\n", "field `plain` must be true or false, not a whole number" },
+	{ "message: [a]\n", "field `message` must be text, not a list" },
+	{ "message: {a: b}\n", "field `message` must be text, not a mapping" },
+	{ "message: \"a\\0b\"\n", "field `message` holds a NUL character" },
+	{ "user: joe\n", "field `user` must be a mapping, not text" },
+	{ "provision: x\n", "field `provision` must be a list, not text" },
+	{ "provision: [x]\n", "field `provision[0]` must be a mapping, not text" },
+	{ "provision: [null]\n", "field `provision[0]` must be a mapping, not nothing" },
+	{ "provision: [{mode: user, script: x}]\n",
+	  "field `provision[0].mode` must be one of [boot system]; Lima's \"user\" is not supported by this version yet" },
+	{ "os: Windows\n", "Lima's \"Windows\" is not supported" },
+	{ "arch: riscv64\n", "Lima's \"riscv64\" is not supported" },
+	{ "arch: amd64\n", "field `arch` must be one of [x86_64 aarch64 default]; got \"amd64\"" },
+	{ "env: [A]\n", "field `env` must be a mapping, not a list" },
+	{ "env: {A: [1]}\n", "field `env.A` must be text, not a list" },
+	{ "env: {A: \"a\\0\"}\n", "field `env.A` holds a NUL character" },
+	{ "guest: {kernelArgs: x}\n", "field `guest.kernelArgs` must be a list, not text" },
+	{ "guest: {kernelArgs: [[x]]}\n", "field `guest.kernelArgs[0]` must be text, not a list" },
+	{ "tuning: {fstrim: [boot, never]}\n",
+	  "field `tuning.fstrim[1]` must be one of [boot stop]; got \"never\"" },
+	{ "tuning: {fstrim: boot}\n", "field `tuning.fstrim` must be a list, not text" },
+	{ "tuning: {cacheTrim: {}}\n",
+	  "field `tuning.cacheTrim` must be true or false, not a mapping" },
+	{ "idle: {pauseAfter: 10}\n",
+	  "field `idle.pauseAfter` is wrong: \"10\" is not a duration" },
+	{ "idle: {when: always}\n",
+	  "field `idle.when` must be one of [noContainers noConnections never]" },
+	{ "portForwards: [{guestPort: 65536}]\n",
+	  "`portForwards[0].guestPort` must be a whole number from 0 to 65535" },
+	{ "portForwards: [{guestPortRange: 5}]\n",
+	  "`portForwards[0].guestPortRange` must be a list, not a whole number" },
+	{ "portForwards: [{guestPortRange: [1]}]\n",
+	  "must have two ports, the first and the last" },
+	{ "portForwards: [{guestPortRange: [1, x]}]\n",
+	  "`portForwards[0].guestPortRange[1]` must be a port number, not text" },
+	{ "portForwards: [{hostPortRange: [1, 70000]}]\n",
+	  "`portForwards[0].hostPortRange[1]` must be a whole number from 0" },
+};
+
 static void test_values_of_the_wrong_kind_are_named(void **state)
 {
-	static const struct {
-		const char *text, *says;
-	} rows[] = {
-		{ "cpus: four\n", ":2:7: field `cpus` must be a whole number, not text" },
-		{ "cpus: '4'\n", "field `cpus` must be a whole number, not text" },
-		{ "cpus: 1.5\n", "field `cpus` must be a whole number, not a number" },
-		{ "cpus: [1]\n", "field `cpus` must be a whole number, not a list" },
-		{ "cpus: 0\n", "field `cpus` must be a whole number from 1 to 512; got 0" },
-		{ "cpus: -1\n", "field `cpus` must be a whole number from 1 to 512; got -1" },
-		{ "cpus: 99999999999999999999999\n", "field `cpus` must be a whole number from 1 to 512" },
-		{ "memory: 64MiB\n", "field `memory` must be a size from 128MiB to 16TiB; got 64MiB" },
-		{ "memory: 4\n", "field `memory` must be a size from 128MiB to 16TiB; got 4" },
-		{ "memory: 4Gibs\n", "field `memory` is wrong: \"4Gibs\" is not a size" },
-		{ "memory: true\n", "field `memory` must be a size, not true or false" },
-		{ "disk: 0\n", "field `disk` must be a size from 16MiB to 16TiB; got 0" },
-		{ "plain: yes\n", "field `plain` must be true or false, not text" },
-		{ "plain: 1\n", "field `plain` must be true or false, not a whole number" },
-		{ "message: [a]\n", "field `message` must be text, not a list" },
-		{ "message: {a: b}\n", "field `message` must be text, not a mapping" },
-		{ "message: \"a\\0b\"\n", "field `message` holds a NUL character" },
-		{ "user: joe\n", "field `user` must be a mapping, not text" },
-		{ "provision: x\n", "field `provision` must be a list, not text" },
-		{ "provision: [x]\n", "field `provision[0]` must be a mapping, not text" },
-		{ "provision: [null]\n", "field `provision[0]` must be a mapping, not nothing" },
-		{ "provision: [{mode: user, script: x}]\n",
-		  "field `provision[0].mode` must be one of [boot system]; Lima's \"user\" is not supported by this version yet" },
-		{ "os: Windows\n", "Lima's \"Windows\" is not supported" },
-		{ "arch: riscv64\n", "Lima's \"riscv64\" is not supported" },
-		{ "arch: amd64\n", "field `arch` must be one of [x86_64 aarch64 default]; got \"amd64\"" },
-		{ "env: [A]\n", "field `env` must be a mapping, not a list" },
-		{ "env: {A: [1]}\n", "field `env.A` must be text, not a list" },
-		{ "env: {A: \"a\\0\"}\n", "field `env.A` holds a NUL character" },
-		{ "guest: {kernelArgs: x}\n", "field `guest.kernelArgs` must be a list, not text" },
-		{ "guest: {kernelArgs: [[x]]}\n", "field `guest.kernelArgs[0]` must be text, not a list" },
-		{ "tuning: {fstrim: [boot, never]}\n", "field `tuning.fstrim[1]` must be one of [boot stop]; got \"never\"" },
-		{ "tuning: {fstrim: boot}\n", "field `tuning.fstrim` must be a list, not text" },
-		{ "tuning: {cacheTrim: {}}\n", "field `tuning.cacheTrim` must be true or false, not a mapping" },
-		{ "idle: {pauseAfter: 10}\n", "field `idle.pauseAfter` is wrong: \"10\" is not a duration" },
-		{ "idle: {when: always}\n", "field `idle.when` must be one of [noContainers noConnections never]" },
-		{ "portForwards: [{guestPort: 65536}]\n", "`portForwards[0].guestPort` must be a whole number from 0 to 65535" },
-		{ "portForwards: [{guestPortRange: 5}]\n", "`portForwards[0].guestPortRange` must be a list, not a whole number" },
-		{ "portForwards: [{guestPortRange: [1]}]\n", "must have two ports, the first and the last" },
-		{ "portForwards: [{guestPortRange: [1, x]}]\n", "`portForwards[0].guestPortRange[1]` must be a port number, not text" },
-		{ "portForwards: [{hostPortRange: [1, 70000]}]\n", "`portForwards[0].hostPortRange[1]` must be a whole number from 0" },
-	};
-
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+	for (size_t i = 0; i < sizeof(wrong_kinds) / sizeof(*wrong_kinds); i++) {
 		auto_free char *text = NULL;
 
-		assert_true(asprintf(&text, IMAGE "%s", rows[i].text) > 0);
-		assert_finding(text, rows[i].says);
+		assert_true(asprintf(&text, IMAGE "%s", wrong_kinds[i].text) > 0);
+		assert_finding(text, wrong_kinds[i].says);
 	}
 }
 
@@ -351,7 +390,8 @@ static void test_parse_alone_fills_nothing_in(void **state)
 	assert_null(findings.data);
 	cfg_free(&c);
 	assert_int_equal(cfg_parse("t.yaml", "[1]", 3, &c, &findings, &e), -1);
-	assert_string_equal(findings.data, "t.yaml:1:1: a template is a mapping of keys to values, not a list\n");
+	assert_string_equal(findings.data,
+			    "t.yaml:1:1: a template is a mapping of keys to values, not a list\n");
 	assert_null(c.where);
 }
 

@@ -8,7 +8,8 @@ static void test_only_the_value_changes(void **state)
 	} rows[] = {
 		{ "cpus: 2\n", "cpus", "4", "cpus: 4\n" },
 		{ "cpus: 2", "cpus", "4", "cpus: 4" },
-		{ "# top\ncpus: 2  # why\nmemory: 1GiB\n", "cpus", "16", "# top\ncpus: 16  # why\nmemory: 1GiB\n" },
+		{ "# top\ncpus: 2  # why\nmemory: 1GiB\n", "cpus", "16",
+		  "# top\ncpus: 16  # why\nmemory: 1GiB\n" },
 		{ "memory: \"1GiB\" # q\n", "memory", "4GiB", "memory: 4GiB # q\n" },
 		{ "memory: '1GiB'\n", "memory", "1.5GiB", "memory: 1.5GiB\n" },
 		{ "cpus:\nmemory: 1GiB\n", "cpus", "4", "cpus: 4\nmemory: 1GiB\n" },
@@ -20,16 +21,24 @@ static void test_only_the_value_changes(void **state)
 		{ "cpus: !!int 2\n", "cpus", "4", "cpus: 4\n" },
 		{ "  cpus: 2\n  disk: 1GiB\n", "disk", "2GiB", "  cpus: 2\n  disk: 2GiB\n" },
 		{ "user: {cpus: 1}\ncpus: 2\n", "cpus", "4", "user: {cpus: 1}\ncpus: 4\n" },
-		{ "message: |\n  cpus: 1\ncpus: 2\n", "cpus", "4", "message: |\n  cpus: 1\ncpus: 4\n" },
-		{ "message: |\n  a\n  b\ncpus: 2\n", "message", "x y", "message: \"x y\"\ncpus: 2\n" },
+		{ "message: |\n  cpus: 1\ncpus: 2\n", "cpus", "4",
+		  "message: |\n  cpus: 1\ncpus: 4\n" },
+		{ "message: |\n  a\n  b\ncpus: 2\n", "message", "x y",
+		  "message: \"x y\"\ncpus: 2\n" },
 		{ "message: >-\n  a\n", "message", "x", "message: x\n" },
-		{ "# \xc3\xa9\xe2\x82\xac\nmessage: \"\xf0\x9f\x98\x80\"\ncpus: 2 # \xc3\xa9\n", "cpus", "4",
+		{ "# \xc3\xa9\xe2\x82\xac\nmessage: \"\xf0\x9f\x98\x80\"\ncpus: 2 # \xc3\xa9\n",
+		  "cpus", "4",
 		  "# \xc3\xa9\xe2\x82\xac\nmessage: \"\xf0\x9f\x98\x80\"\ncpus: 4 # \xc3\xa9\n" },
-		{ "\xef\xbb\xbf" "cpus: 2\n", "cpus", "4", "\xef\xbb\xbf" "cpus: 4\n" },
+		{ "\xef\xbb\xbf"
+		  "cpus: 2\n",
+		  "cpus", "4",
+		  "\xef\xbb\xbf"
+		  "cpus: 4\n" },
 		{ "cpus: 2\r\nmemory: 1GiB\r\n", "cpus", "4", "cpus: 4\r\nmemory: 1GiB\r\n" },
 		{ "message: |\r\n  a\r\ncpus: 2\r\n", "message", "b", "message: b\r\ncpus: 2\r\n" },
 		{ "---\ncpus: 2\n...\n", "cpus", "4", "---\ncpus: 4\n...\n" },
-		{ "message: hi\n", "message", "a: \"b\" \\ #c", "message: \"a: \\\"b\\\" \\\\ #c\"\n" },
+		{ "message: hi\n", "message", "a: \"b\" \\ #c",
+		  "message: \"a: \\\"b\\\" \\\\ #c\"\n" },
 		{ "message: hi\n", "message", "l1\nl2\t", "message: \"l1\\x0al2\\x09\"\n" },
 		{ "message: hi\n", "message", "", "message: \"\"\n" },
 		{ "message: hi\n", "message", "-x", "message: \"-x\"\n" },
@@ -39,8 +48,8 @@ static void test_only_the_value_changes(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct err e = { 0 };
-		auto_free char *after =
-			cfg_text_set(rows[i].before, strlen(rows[i].before), rows[i].key, rows[i].value, &e);
+		auto_free char *after = cfg_text_set(rows[i].before, strlen(rows[i].before),
+						     rows[i].key, rows[i].value, &e);
 
 		if (!after || strcmp(after, rows[i].after))
 			fail_msg("row %zu: %s", i, after ? after : e.msg);
@@ -73,7 +82,8 @@ static void test_a_key_that_is_not_there_is_added(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct err e = { 0 };
-		auto_free char *after = cfg_text_set(rows[i].before, strlen(rows[i].before), "cpus", "4", &e);
+		auto_free char *after = cfg_text_set(rows[i].before, strlen(rows[i].before), "cpus",
+						     "4", &e);
 
 		if (!after || strcmp(after, rows[i].after))
 			fail_msg("row %zu: %s", i, after ? after : e.msg);
@@ -101,7 +111,8 @@ static void test_what_cannot_be_set_safely_is_refused_in_words(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct err e = { 0 };
-		auto_free char *after = cfg_text_set(rows[i].text, strlen(rows[i].text), "cpus", "4", &e);
+		auto_free char *after = cfg_text_set(rows[i].text, strlen(rows[i].text), "cpus",
+						     "4", &e);
 
 		if (after || !strstr(e.msg, rows[i].says))
 			fail_msg("row %zu: %s", i, after ? after : e.msg);
@@ -111,7 +122,9 @@ static void test_what_cannot_be_set_safely_is_refused_in_words(void **state)
 /* As the command line does it: several settings one after the other, then loaded. */
 static void test_settings_add_up(void **state)
 {
-	static const char *const set[][2] = { { "cpus", "3" }, { "memory", "1.5GiB" }, { "disk", "7GiB" }, { "cpus", "5" } };
+	static const char *const set[][2] = {
+		{ "cpus", "3" }, { "memory", "1.5GiB" }, { "disk", "7GiB" }, { "cpus", "5" }
+	};
 	char *text = strdup("# head\n" IMAGE "memory: 512MiB # small\n");
 	struct err e;
 

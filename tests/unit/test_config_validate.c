@@ -1,56 +1,69 @@
-/* Rules across fields: each is broken once and named with its place; what looks alike but is right passes. */
+/* Rules across fields: each is broken once and named with its place; what looks alike but is right
+ * passes. */
 #include "tests/unit/cfg_util.h"
 
 #define HEX32 "0123456789abcdef0123456789abcdef"
 
+static const struct {
+	const char *text, *says;
+} broken_rules[] = {
+	{ "cpus: 2\n", "t.yaml: field `images` must be set\n" },
+	{ "images: []\n", "t.yaml:1:9: field `images` must be set\n" },
+	{ "images: [{arch: x86_64}]\n", "t.yaml:1:10: field `images[0].location` must be set\n" },
+	{ "images: [{location: /a, arch: aarch64}]\n",
+	  "field `images` has no image for architecture \"x86_64\"" },
+	{ "images: [{location: /a, digest: sha256:12}]\n",
+	  ":1:33: field `images[0].digest` is invalid: \"sha256:12\"" },
+	{ "images: [{location: /a, digest: 'md5:" HEX32 "'}]\n",
+	  "field `images[0].digest` is invalid" },
+	{ "images: [{location: /a, digest: 'sha256:" HEX32 HEX32 "0'}]\n", "is invalid" },
+	{ "images: [{location: /a, digest: 'sha256:" HEX32 "0123456789ABCDEF0123456789abcdef'}]\n",
+	  "is invalid" },
+	{ "images: [{location: /a, kernel: {location: k, digest: x}}]\n",
+	  "field `images[0].kernel.digest` is invalid" },
+	{ "images: [{location: /a, kernel: {cmdline: quiet}}]\n",
+	  "field `images[0].kernel.location` must be set" },
+	{ "images: [{location: /a, initrd: {digest: x}}]\n",
+	  "field `images[0].initrd.location` must be set" },
+	{ "images: [{location: /a, kernel: {location: k, arch: aarch64}}]\n",
+	  "field `images[0].kernel.arch` has unexpected architecture \"aarch64\", must be \"x86_64\"" },
+	{ IMAGE "guest: {init: lean}\n",
+	  ":2:15: field `guest.init` can be lean only with direct boot" },
+	{ IMAGE "guest: {directBoot: true}\n", "field `guest.directBoot` needs `images[].kernel`" },
+	{ IMAGE "guest: {kernelArgs: ['a b']}\n", "field `guest.kernelArgs[0]` must be one word" },
+	{ IMAGE "guest: {kernelArgs: [a, '']}\n",
+	  ":2:25: field `guest.kernelArgs[1]` must be one word" },
+	{ IMAGE "minimumLimaVersion: 99.0.0\n",
+	  "field `minimumLimaVersion` asks for Lima version `99.0.0`; this follows only `2.2.0`" },
+	{ IMAGE "minimumLimaVersion: 2.2.1\n", "asks for Lima version `2.2.1`" },
+	{ IMAGE "minimumLimaVersion: new\n", "must be a semantic version" },
+	{ IMAGE "provision: [{mode: boot}]\n", "field `provision[0].script` must be set" },
+	{ IMAGE "user: {name: Jane}\n", ":2:14: field `user.name` must be lower-case" },
+	{ IMAGE "user: {name: ''}\n", "field `user.name` must be" },
+	{ IMAGE "user: {name: a23456789012345678901234567890123}\n", "at most 32" },
+	{ IMAGE "user: {uid: 0}\n", "field `user.uid` must be 0 for root and for nobody else" },
+	{ IMAGE "user: {name: root, uid: 5}\n", "field `user.uid` must be 0 for root" },
+	{ IMAGE "user: {shell: bash}\n",
+	  "field `user.shell` must be an absolute path; got \"bash\"" },
+	{ IMAGE "user: {home: 'home/x'}\n", "field `user.home` must be an absolute path" },
+	{ IMAGE "user: {home: '/home/x:y'}\n", "field `user.home` must not hold colons" },
+	{ IMAGE "user: {comment: \"a\\nroot::0:0\"}\n",
+	  "field `user.comment` must not hold colons, line ends" },
+	{ IMAGE "env: {1A: x}\n", "field `env.1A` is no name of a variable" },
+	{ IMAGE "env: {'A B': x}\n", ":2:7: field `env.A B` is no name of a variable" },
+	{ IMAGE "env: {'': x}\n", "is no name of a variable" },
+	{ IMAGE "ssh: {localPort: 22}\n", "field `ssh.localPort` must not be 22" },
+	{ IMAGE "vmOpts: {qemu: {cpuType: {amd64: x}}}\n",
+	  "field `vmOpts.qemu.cpuType.amd64` is no architecture" },
+	{ IMAGE "idle: {pauseAfter: 1h, suspendAfter: 1m}\n",
+	  "field `idle.suspendAfter` must not be less than `idle.pauseAfter`" },
+};
+
 static void test_broken_rules_are_named_with_their_place(void **state)
 {
-	static const struct {
-		const char *text, *says;
-	} rows[] = {
-		{ "cpus: 2\n", "t.yaml: field `images` must be set\n" },
-		{ "images: []\n", "t.yaml:1:9: field `images` must be set\n" },
-		{ "images: [{arch: x86_64}]\n", "t.yaml:1:10: field `images[0].location` must be set\n" },
-		{ "images: [{location: /a, arch: aarch64}]\n", "field `images` has no image for architecture \"x86_64\"" },
-		{ "images: [{location: /a, digest: sha256:12}]\n", ":1:33: field `images[0].digest` is invalid: \"sha256:12\"" },
-		{ "images: [{location: /a, digest: 'md5:" HEX32 "'}]\n", "field `images[0].digest` is invalid" },
-		{ "images: [{location: /a, digest: 'sha256:" HEX32 HEX32 "0'}]\n", "is invalid" },
-		{ "images: [{location: /a, digest: 'sha256:" HEX32 "0123456789ABCDEF0123456789abcdef'}]\n", "is invalid" },
-		{ "images: [{location: /a, kernel: {location: k, digest: x}}]\n", "field `images[0].kernel.digest` is invalid" },
-		{ "images: [{location: /a, kernel: {cmdline: quiet}}]\n", "field `images[0].kernel.location` must be set" },
-		{ "images: [{location: /a, initrd: {digest: x}}]\n", "field `images[0].initrd.location` must be set" },
-		{ "images: [{location: /a, kernel: {location: k, arch: aarch64}}]\n",
-		  "field `images[0].kernel.arch` has unexpected architecture \"aarch64\", must be \"x86_64\"" },
-		{ IMAGE "guest: {init: lean}\n", ":2:15: field `guest.init` can be lean only with direct boot" },
-		{ IMAGE "guest: {directBoot: true}\n", "field `guest.directBoot` needs `images[].kernel`" },
-		{ IMAGE "guest: {kernelArgs: ['a b']}\n", "field `guest.kernelArgs[0]` must be one word" },
-		{ IMAGE "guest: {kernelArgs: [a, '']}\n", ":2:25: field `guest.kernelArgs[1]` must be one word" },
-		{ IMAGE "minimumLimaVersion: 99.0.0\n",
-		  "field `minimumLimaVersion` asks for Lima version `99.0.0`; this follows only `2.2.0`" },
-		{ IMAGE "minimumLimaVersion: 2.2.1\n", "asks for Lima version `2.2.1`" },
-		{ IMAGE "minimumLimaVersion: new\n", "must be a semantic version" },
-		{ IMAGE "provision: [{mode: boot}]\n", "field `provision[0].script` must be set" },
-		{ IMAGE "user: {name: Jane}\n", ":2:14: field `user.name` must be lower-case" },
-		{ IMAGE "user: {name: ''}\n", "field `user.name` must be" },
-		{ IMAGE "user: {name: a23456789012345678901234567890123}\n", "at most 32" },
-		{ IMAGE "user: {uid: 0}\n", "field `user.uid` must be 0 for root and for nobody else" },
-		{ IMAGE "user: {name: root, uid: 5}\n", "field `user.uid` must be 0 for root" },
-		{ IMAGE "user: {shell: bash}\n", "field `user.shell` must be an absolute path; got \"bash\"" },
-		{ IMAGE "user: {home: 'home/x'}\n", "field `user.home` must be an absolute path" },
-		{ IMAGE "user: {home: '/home/x:y'}\n", "field `user.home` must not hold colons" },
-		{ IMAGE "user: {comment: \"a\\nroot::0:0\"}\n", "field `user.comment` must not hold colons, line ends" },
-		{ IMAGE "env: {1A: x}\n", "field `env.1A` is no name of a variable" },
-		{ IMAGE "env: {'A B': x}\n", ":2:7: field `env.A B` is no name of a variable" },
-		{ IMAGE "env: {'': x}\n", "is no name of a variable" },
-		{ IMAGE "ssh: {localPort: 22}\n", "field `ssh.localPort` must not be 22" },
-		{ IMAGE "vmOpts: {qemu: {cpuType: {amd64: x}}}\n", "field `vmOpts.qemu.cpuType.amd64` is no architecture" },
-		{ IMAGE "idle: {pauseAfter: 1h, suspendAfter: 1m}\n",
-		  "field `idle.suspendAfter` must not be less than `idle.pauseAfter`" },
-	};
-
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		assert_finding(rows[i].text, rows[i].says);
+	for (size_t i = 0; i < sizeof(broken_rules) / sizeof(*broken_rules); i++)
+		assert_finding(broken_rules[i].text, broken_rules[i].says);
 }
 
 static void test_broken_port_rules(void **state)
@@ -58,26 +71,38 @@ static void test_broken_port_rules(void **state)
 	static const struct {
 		const char *rule, *says;
 	} rows[] = {
-		{ "guestIP: localhost", ":3:13: field `portForwards[0].guestIP` must be an IP address; got \"localhost\"" },
+		{ "guestIP: localhost",
+		  ":3:13: field `portForwards[0].guestIP` must be an IP address; got \"localhost\"" },
 		{ "hostIP: 1.2.3", "field `portForwards[0].hostIP` must be an IP address" },
 		{ "guestIP: 127.0.0.1, guestIPMustBeZero: true",
 		  "`portForwards[0].guestIPMustBeZero` can only be true when field `portForwards[0].guestIP` is 0.0.0.0" },
 		{ "guestPort: 80, guestPortRange: [81, 90]",
 		  "`portForwards[0].guestPort` must match field `portForwards[0].guestPortRange[0]`" },
-		{ "guestPort: 80, hostPort: 1, hostPortRange: [2, 2]", "`portForwards[0].hostPort` must match field" },
-		{ "guestPortRange: [20, 10]", "`portForwards[0].guestPortRange` must not end before it begins: [20, 10]" },
-		{ "guestPortRange: [0, 10]", "`portForwards[0].guestPortRange` must be two ports from 1 to 65535" },
-		{ "guestPortRange: [1, 10], hostPortRange: [1, 11]", "`portForwards[0].hostPortRange` must have as many ports" },
-		{ "guestPortRange: [1, 10], hostPort: 5", "`portForwards[0].hostPortRange` must have as many ports" },
-		{ "guestSocket: run/x, hostSocket: y", "`portForwards[0].guestSocket` must be an absolute path" },
+		{ "guestPort: 80, hostPort: 1, hostPortRange: [2, 2]",
+		  "`portForwards[0].hostPort` must match field" },
+		{ "guestPortRange: [20, 10]",
+		  "`portForwards[0].guestPortRange` must not end before it begins: [20, 10]" },
+		{ "guestPortRange: [0, 10]",
+		  "`portForwards[0].guestPortRange` must be two ports from 1 to 65535" },
+		{ "guestPortRange: [1, 10], hostPortRange: [1, 11]",
+		  "`portForwards[0].hostPortRange` must have as many ports" },
+		{ "guestPortRange: [1, 10], hostPort: 5",
+		  "`portForwards[0].hostPortRange` must have as many ports" },
+		{ "guestSocket: run/x, hostSocket: y",
+		  "`portForwards[0].guestSocket` must be an absolute path" },
 		{ "guestSocket: /x, guestPort: 1, hostSocket: y",
 		  "`portForwards[0].guestPort` must be 0 when field `portForwards[0].guestSocket` is set" },
-		{ "guestSocket: /x, hostPort: 1, hostSocket: y", "`portForwards[0].hostPort` must be 0" },
-		{ "guestSocket: /x", "`portForwards[0].guestSocket` is forwarded only from socket to socket" },
-		{ "guestPort: 5, hostSocket: y", "`portForwards[0].hostSocket` is forwarded only from socket to socket" },
-		{ "guestSocket: /x, hostSocket: ''", "`portForwards[0].hostSocket` must not be empty" },
+		{ "guestSocket: /x, hostPort: 1, hostSocket: y",
+		  "`portForwards[0].hostPort` must be 0" },
+		{ "guestSocket: /x",
+		  "`portForwards[0].guestSocket` is forwarded only from socket to socket" },
+		{ "guestPort: 5, hostSocket: y",
+		  "`portForwards[0].hostSocket` is forwarded only from socket to socket" },
+		{ "guestSocket: /x, hostSocket: ''",
+		  "`portForwards[0].hostSocket` must not be empty" },
 		{ "guestSocket: /x, hostSocket: /aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-		  "aaaaaaaaaaaaaaaaaaaaaaaaa", "must be shorter than 108 bytes; it has 108" },
+		  "aaaaaaaaaaaaaaaaaaaaaaaaa",
+		  "must be shorter than 108 bytes; it has 108" },
 	};
 
 	(void)state;
@@ -99,8 +124,10 @@ static void test_what_is_right_passes(void **state)
 		IMAGE "minimumLimaVersion: 2.2.0\n",
 		IMAGE "minimumLimaVersion: v1.0.0-alpha.1\n",
 		IMAGE "minimumLimaVersion: 1.99.99\n",
-		IMAGE "portForwards: [{guestPort: 7012, hostIP: '::1'}, {guestIP: '::', guestPort: 1}]\n",
-		IMAGE "portForwards: [{guestSocket: '{{.Home}}/x', hostSocket: '{{.Dir}}/sock/x'}]\n",
+		IMAGE
+		"portForwards: [{guestPort: 7012, hostIP: '::1'}, {guestIP: '::', guestPort: 1}]\n",
+		IMAGE
+		"portForwards: [{guestSocket: '{{.Home}}/x', hostSocket: '{{.Dir}}/sock/x'}]\n",
 		IMAGE "portForwards: [{guestPortRange: [1, 65535], ignore: true}]\n",
 		IMAGE "idle: {pauseAfter: 1h, suspendAfter: 0}\n",
 		IMAGE "idle: {pauseAfter: 0, suspendAfter: 1m}\n",
@@ -119,11 +146,14 @@ static void test_what_is_right_passes(void **state)
 static void test_a_wrong_value_is_not_reported_again_as_missing(void **state)
 {
 	(void)state;
-	assert_findings("images: [{location: [x]}]\n", "t.yaml:1:21: field `images[0].location` must be text, not a list\n");
+	assert_findings("images: [{location: [x]}]\n",
+			"t.yaml:1:21: field `images[0].location` must be text, not a list\n");
 	assert_findings("images: x\n", "t.yaml:1:9: field `images` must be a list, not text\n");
-	assert_findings(IMAGE "provision: [{script: [x]}]\n", "t.yaml:2:22: field `provision[0].script` must be text, not a list\n");
-	assert_findings(IMAGE "memory: x\n",
-			"t.yaml:2:9: field `memory` is wrong: \"x\" is not a size; write for example 512MiB, 4GiB or 1.5GiB\n");
+	assert_findings(IMAGE "provision: [{script: [x]}]\n",
+			"t.yaml:2:22: field `provision[0].script` must be text, not a list\n");
+	assert_findings(
+		IMAGE "memory: x\n",
+		"t.yaml:2:9: field `memory` is wrong: \"x\" is not a size; write for example 512MiB, 4GiB or 1.5GiB\n");
 }
 
 static void test_an_empty_list_of_rules_gets_a_hint(void **state)
@@ -132,8 +162,9 @@ static void test_an_empty_list_of_rules_gets_a_hint(void **state)
 
 	(void)state;
 	assert_non_null(l.findings.data);
-	assert_non_null(strstr(l.findings.data,
-			       "t.yaml:2:15: warning: field `portForwards` is an empty list, which forwards every port"));
+	assert_non_null(strstr(
+		l.findings.data,
+		"t.yaml:2:15: warning: field `portForwards` is an empty list, which forwards every port"));
 }
 
 static void test_validate_alone_names_the_file(void **state)

@@ -31,7 +31,8 @@ static void test_the_prefix_is_read_from_a_programs_place(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		auto_free char *prefix = prefix_of(rows[i].program);
 
-		if ((prefix == NULL) != (rows[i].prefix == NULL) || (prefix && strcmp(prefix, rows[i].prefix)))
+		if ((prefix == NULL) != (rows[i].prefix == NULL) ||
+		    (prefix && strcmp(prefix, rows[i].prefix)))
 			fail_msg("%s: %s", rows[i].program, prefix ? prefix : "(none)");
 	}
 }

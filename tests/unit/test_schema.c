@@ -21,7 +21,8 @@ static void test_every_key_of_ours_has_help_that_fits_a_line(void **state)
 	for (size_t i = 0; i < schema_count; i++) {
 		const struct key *k = &schema[i];
 
-		if ((k->type == KEY_LATER) != (k->help == NULL) || (k->help && strlen(k->help) > 100))
+		if ((k->type == KEY_LATER) != (k->help == NULL) ||
+		    (k->help && strlen(k->help) > 100))
 			fail_msg("%s", k->path);
 	}
 }
@@ -31,7 +32,8 @@ static void test_list_rows_lie_in_their_element(void **state)
 	(void)state;
 	for (size_t i = 0; i < schema_count; i++) {
 		const char *end = strstr(schema[i].path, "[]");
-		auto_free char *list = end ? strndup(schema[i].path, (size_t)(end - schema[i].path)) : NULL;
+		auto_free char *list = end ? strndup(schema[i].path, (size_t)(end - schema[i].path))
+					   : NULL;
 		const struct key *k = list ? schema_find(list) : NULL;
 
 		if (end && (!k || k->type != KEY_LIST || schema[i].at >= k->size))
@@ -43,12 +45,16 @@ static void test_list_rows_lie_in_their_element(void **state)
 
 static void test_defaults_pass_their_own_rows(void **state)
 {
-	static const size_t scalars = 1 << KEY_STRING | 1 << KEY_BOOL | 1 << KEY_COUNT | 1 << KEY_SIZE | 1 << KEY_SECONDS;
+	static const size_t scalars = 1 << KEY_STRING | 1 << KEY_BOOL | 1 << KEY_COUNT |
+				      1 << KEY_SIZE | 1 << KEY_SECONDS;
 
 	(void)state;
 	for (size_t i = 0; i < schema_count; i++) {
 		const struct key *k = &schema[i];
-		uint64_t field = 0;
+		union {
+			uint64_t number;
+			char *text;
+		} field = { 0 };
 		struct err e = { 0 };
 
 		if (!k->def || !(scalars & (size_t)1 << k->type))
@@ -56,13 +62,13 @@ static void test_defaults_pass_their_own_rows(void **state)
 		if (schema_set(k, &field, k->def, &e) < 0)
 			fail_msg("%s: %s", k->path, e.msg);
 		if (k->type == KEY_STRING)
-			free(*(char **)(void *)&field);
+			free(field.text);
 	}
 }
 
 static void test_children_are_named_once_in_order(void **state)
 {
-	char *names[64];
+	char *names[64] = { NULL };
 	size_t n = schema_children("images[].kernel", names, 64);
 
 	(void)state;

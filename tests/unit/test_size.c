@@ -54,9 +54,12 @@ static void test_every_spelling_of_a_unit_is_a_power_of_1024(void **state)
 
 static void test_what_is_no_size_is_refused_with_an_example(void **state)
 {
-	static const char *const rows[] = { "",      " ",     "x",    "GiB",  "-1",   "+1",    "1..5g", "1.g",  ".5g",
-					    "4 GiBs", "4  GiB", "4q",   "4iB5", "1e3x", "0x10",  " 4g",   "4g ",  "1,5g",
-					    "4GiiB",  "4bb",   "1.0000000001g", "\xff" };
+	static const char *const rows[] = {
+		"",     " ",   "x",      "GiB",    "-1",    "+1",   "1..5g",
+		"1.g",  ".5g", "4 GiBs", "4  GiB", "4q",    "4iB5", "1e3x",
+		"0x10", " 4g", "4g ",    "1,5g",   "4GiiB", "4bb",  "1.0000000001g",
+		"\xff"
+	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -72,7 +75,8 @@ static void test_what_is_no_size_is_refused_with_an_example(void **state)
 
 static void test_what_does_not_fit_is_too_large_not_small(void **state)
 {
-	static const char *const rows[] = { "8e", "16e", "9223372036854775808", "18446744073709551615", "99999999999g" };
+	static const char *const rows[] = { "8e", "16e", "9223372036854775808",
+					    "18446744073709551615", "99999999999g" };
 	uint64_t bytes;
 	struct err e;
 

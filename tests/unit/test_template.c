@@ -1,4 +1,5 @@
-/* Where a template's text comes from, and the shipped templates themselves. Run from the repository's root. */
+/* Where a template's text comes from, and the shipped templates themselves. Run from the
+ * repository's root. */
 #include "tests/unit/cfg_util.h"
 
 #include <dirent.h>
@@ -25,8 +26,14 @@ static void put(const char *name, const char *text)
 
 static int setup(void **state)
 {
-	static const char *const folders[] = { "home", "home/_templates", "prefix", "prefix/share", "prefix/share/limactl-c",
-					       "prefix/share/limactl-c/templates", "prefix/share/limactl-c/templates/sub", "own" };
+	static const char *const folders[] = { "home",
+					       "home/_templates",
+					       "prefix",
+					       "prefix/share",
+					       "prefix/share/limactl-c",
+					       "prefix/share/limactl-c/templates",
+					       "prefix/share/limactl-c/templates/sub",
+					       "own" };
 
 	(void)state;
 	if (!mkdtemp(dir))
@@ -129,7 +136,7 @@ static void test_an_unknown_name_lists_the_known_ones(void **state)
 	use_environment(false);
 	assert_error("template:nothing", ERR_NOTFOUND,
 		     "template \"nothing\" not found; known: alpine-3.23, both, mine");
-	assert_error("template:bth", ERR_NOTFOUND, "did you mean both?; known: ");
+	assert_error("template:bth", ERR_NOTFOUND, "did you mean both? known: ");
 	assert_error("template:", ERR_NOTFOUND, "template \"\" not found");
 	assert_error("template:../own/only", ERR_NOTFOUND, "not found");
 	assert_error("template:/etc/passwd", ERR_NOTFOUND, "not found");
@@ -145,7 +152,8 @@ static void test_what_is_no_template_is_said_in_one_sentence(void **state)
 	(void)state;
 	assert_error(missing, ERR_SYS, missing_says);
 	assert_error(folder, ERR_INVALID, folder_says);
-	assert_error("https://example.com/x.yaml", ERR_INVALID, "templates by URL are not supported");
+	assert_error("https://example.com/x.yaml", ERR_INVALID,
+		     "templates by URL are not supported");
 }
 
 /* Root reads every file, so the unreadable one is tried as another user. */

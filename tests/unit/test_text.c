@@ -14,8 +14,10 @@
 
 static void test_a_shell_reads_back_what_was_quoted(void **state)
 {
-	static const char *const words[] = { "plain",  "",     "a b",       "it's",   "$HOME `id` \"x\" \\", "*?[]{}~#!&;<>|()",
-					     "-n",     "''",   "line\nend", "tab\t",  "\xc3\xa9t\xc3\xa9",    "a=b" };
+	static const char *const words[] = {
+		"plain", "",   "a b",       "it's",  "$HOME `id` \"x\" \\", "*?[]{}~#!&;<>|()",
+		"-n",    "''", "line\nend", "tab\t", "\xc3\xa9t\xc3\xa9",   "a=b"
+	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
@@ -63,7 +65,8 @@ static void test_durations_leave_out_what_is_zero(void **state)
 	static const struct {
 		uint64_t seconds;
 		const char *text;
-	} rows[] = { { 0, "0s" }, { 59, "59s" }, { 60, "1m" }, { 90, "1m30s" }, { 3600, "1h" }, { 3661, "1h1m1s" } };
+	} rows[] = { { 0, "0s" },     { 59, "59s" },  { 60, "1m" },
+		     { 90, "1m30s" }, { 3600, "1h" }, { 3661, "1h1m1s" } };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -75,22 +78,35 @@ static void test_durations_leave_out_what_is_zero(void **state)
 
 static void test_the_nearest_word_is_a_slip_not_a_guess(void **state)
 {
-	static const char *const known[] = { "cpus", "memory", "disk", "os", "cpuType", "portForwards", "vmType", "message" };
+	static const char *const known[] = { "cpus",    "memory",       "disk",   "os",
+					     "cpuType", "portForwards", "vmType", "message" };
 	static const struct {
 		const char *word, *near;
 	} rows[] = {
-		{ "memroy", "memory" },  { "mem", NULL },         { "cpu", "cpus" },   { "CPUs", "cpus" },
-		{ "cpuTyp", "cpuType" }, { "portForward", "portForwards" }, { "portforwards", "portForwards" },
-		{ "dsik", "disk" },      { "x", NULL },           { "", NULL },        { "networks", NULL },
-		{ "mesage", "message" }, { "vmtype", "vmType" },  { "xy", NULL },
+		{ "memroy", "memory" },
+		{ "mem", NULL },
+		{ "cpu", "cpus" },
+		{ "CPUs", "cpus" },
+		{ "cpuTyp", "cpuType" },
+		{ "portForward", "portForwards" },
+		{ "portforwards", "portForwards" },
+		{ "dsik", "disk" },
+		{ "x", NULL },
+		{ "", NULL },
+		{ "networks", NULL },
+		{ "mesage", "message" },
+		{ "vmtype", "vmType" },
+		{ "xy", NULL },
 	};
 	char longer[200];
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		const char *near = text_nearest(rows[i].word, known, sizeof(known) / sizeof(*known));
+		const char *near = text_nearest(rows[i].word, known,
+						sizeof(known) / sizeof(*known));
 
-		if ((near == NULL) != (rows[i].near == NULL) || (near && strcmp(near, rows[i].near)))
+		if ((near == NULL) != (rows[i].near == NULL) ||
+		    (near && strcmp(near, rows[i].near)))
 			fail_msg("%s: %s", rows[i].word, near ? near : "(none)");
 	}
 	memset(longer, 'c', sizeof(longer) - 1);

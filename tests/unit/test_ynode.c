@@ -32,15 +32,17 @@ static struct yn_doc *tree(const char *text)
 }
 
 /* The text is refused with this, at this place. */
-static void assert_refused(const char *text, size_t len, unsigned line, unsigned column, const char *what)
+static void assert_refused(const char *text, size_t len, unsigned line, unsigned column,
+			   const char *what)
 {
 	struct findings f = { 0 };
 	struct yn_doc *doc = yn_parse("f.yaml", text, len, &f);
 
 	assert_int_not_equal(f.errors, 0);
-	if (!strstr(f.item[0].text, what) || f.item[0].at.line != line || f.item[0].at.column != column)
-		fail_msg("%u:%u: %s, not %u:%u: %s", f.item[0].at.line, f.item[0].at.column, f.item[0].text, line, column,
-			 what);
+	if (!strstr(f.item[0].text, what) || f.item[0].at.line != line ||
+	    f.item[0].at.column != column)
+		fail_msg("%u:%u: %s, not %u:%u: %s", f.item[0].at.line, f.item[0].at.column,
+			 f.item[0].text, line, column, what);
 	findings_fini(&f);
 	yn_free(doc);
 }
@@ -68,15 +70,18 @@ static void test_plain_scalars_follow_the_core_schema(void **state)
 		const char *yaml;
 		enum yn_kind kind;
 	} rows[] = {
-		{ "null", YN_NULL },   { "~", YN_NULL },       { "", YN_NULL },         { "NULL", YN_NULL },
-		{ "nULL", YN_STRING }, { "true", YN_BOOL },    { "FALSE", YN_BOOL },    { "yes", YN_STRING },
-		{ "on", YN_STRING },   { "12", YN_INT },       { "-3", YN_INT },        { "+3", YN_INT },
-		{ "0o17", YN_INT },    { "0x1F", YN_INT },     { "0b1", YN_STRING },    { "1_000", YN_STRING },
-		{ "1.5", YN_FLOAT },   { ".5", YN_FLOAT },     { "1.", YN_FLOAT },      { "1e3", YN_FLOAT },
-		{ "-.inf", YN_FLOAT }, { ".nan", YN_FLOAT },   { "1e", YN_STRING },     { "12:30", YN_STRING },
-		{ "0x", YN_STRING },   { "0o8", YN_STRING },   { "-", YN_LIST },        { "'12'", YN_STRING },
-		{ "\"\"", YN_STRING }, { "!!str 12", YN_STRING }, { "! 12", YN_STRING }, { "!!int 12", YN_INT },
-		{ "2001-01-01", YN_STRING }, { "|\n  12\n", YN_STRING }, { "!!null ''", YN_NULL },
+		{ "null", YN_NULL },        { "~", YN_NULL },         { "", YN_NULL },
+		{ "NULL", YN_NULL },        { "nULL", YN_STRING },    { "true", YN_BOOL },
+		{ "FALSE", YN_BOOL },       { "yes", YN_STRING },     { "on", YN_STRING },
+		{ "12", YN_INT },           { "-3", YN_INT },         { "+3", YN_INT },
+		{ "0o17", YN_INT },         { "0x1F", YN_INT },       { "0b1", YN_STRING },
+		{ "1_000", YN_STRING },     { "1.5", YN_FLOAT },      { ".5", YN_FLOAT },
+		{ "1.", YN_FLOAT },         { "1e3", YN_FLOAT },      { "-.inf", YN_FLOAT },
+		{ ".nan", YN_FLOAT },       { "1e", YN_STRING },      { "12:30", YN_STRING },
+		{ "0x", YN_STRING },        { "0o8", YN_STRING },     { "-", YN_LIST },
+		{ "'12'", YN_STRING },      { "\"\"", YN_STRING },    { "!!str 12", YN_STRING },
+		{ "! 12", YN_STRING },      { "!!int 12", YN_INT },   { "2001-01-01", YN_STRING },
+		{ "|\n  12\n", YN_STRING }, { "!!null ''", YN_NULL },
 	};
 
 	(void)state;
@@ -85,7 +90,8 @@ static void test_plain_scalars_follow_the_core_schema(void **state)
 		struct yn_doc *doc = tree(text);
 
 		if (yn_root(doc)->item[0]->kind != rows[i].kind)
-			fail_msg("%s is %s", rows[i].yaml, yn_kind_word(yn_root(doc)->item[0]->kind));
+			fail_msg("%s is %s", rows[i].yaml,
+				 yn_kind_word(yn_root(doc)->item[0]->kind));
 		yn_free(doc);
 	}
 }
@@ -108,8 +114,10 @@ static void test_whole_numbers_of_every_base(void **state)
 
 static void test_nothing_is_an_empty_mapping(void **state)
 {
-	static const char *const texts[] = { "", "\n\n", "# only a comment\n", "---\n", "---\n...\n", "null\n", "\xef\xbb\xbf",
-					     "\xef\xbb\xbf# c\r\n", "%YAML 1.2\n---\n" };
+	static const char *const texts[] = {
+		"",       "\n\n",         "# only a comment\n",  "---\n",           "---\n...\n",
+		"null\n", "\xef\xbb\xbf", "\xef\xbb\xbf# c\r\n", "%YAML 1.2\n---\n"
+	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
@@ -123,7 +131,8 @@ static void test_nothing_is_an_empty_mapping(void **state)
 
 static void test_byte_order_mark_and_crlf_change_nothing(void **state)
 {
-	struct yn_doc *doc = tree("\xef\xbb\xbf" "a: 1\r\nb: |\r\n  x\r\n   y\r\n");
+	struct yn_doc *doc = tree("\xef\xbb\xbf"
+				  "a: 1\r\nb: |\r\n  x\r\n   y\r\n");
 	const struct ynode *root = yn_root(doc);
 
 	(void)state;
@@ -196,7 +205,8 @@ static void test_depth_is_bounded_with_and_without_aliases(void **state)
 	yn_free(tree(text));
 	memset(text, '[', n + 1);
 	memset(text + n + 1, ']', n + 1);
-	REFUSED("[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", 1, 65, "nested more than 64 deep");
+	REFUSED("[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", 1, 65,
+		"nested more than 64 deep");
 	assert_null(parse(text, &f));
 	findings_fini(&f);
 	/* 40 levels named, then used 40 levels down */
@@ -223,7 +233,8 @@ static void test_an_alias_bomb_is_refused_fast(void **state)
 	for (char c = 'b'; c <= 'i'; c++) {
 		n += (size_t)snprintf(text + n, sizeof(text) - n, "%c: &%c [", c, c);
 		for (int i = 0; i < 9; i++)
-			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s*%c", i ? "," : "", c - 1);
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s*%c", i ? "," : "",
+					      c - 1);
 		n += (size_t)snprintf(text + n, sizeof(text) - n, "]\n");
 	}
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t0);
