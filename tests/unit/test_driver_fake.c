@@ -196,8 +196,8 @@ static void test_ends_by_itself(void **state)
 	make(&r);
 	RIG_BEGIN(&r, start);
 	rig_expect(&r, VM_EV_DONE, VM_RUNNING);
-	kill(ask(&r), SIGSEGV);
-	rig_fails(&r, VM_EV_EXITED, VM_OFF, "killed by signal 11");
+	kill(ask(&r), SIGUSR1);
+	rig_fails(&r, VM_EV_EXITED, VM_OFF, "killed by signal 10");
 	r.plan.agent = (char *)"/nonexistent/agent";
 	{
 		struct err e = { 0 };
