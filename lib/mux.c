@@ -97,8 +97,8 @@ static uint64_t new_link(struct mux *m)
 
 void mux_link_restart(struct mux *m)
 {
-	m->down_due |= m->up;
-	m->up = false;
+	m->down_due |= m->told_up;
+	m->up = m->told_up = false;
 	m->link = new_link(m);
 	m->peer = m->echoed = 0;
 	m->preamble_due = m->hello_due = true;
@@ -165,8 +165,10 @@ static void link_up(struct mux *m)
 		control_fresh(&m->control);
 		stream_fail_all(m, MUX_RESET_LOST);
 	}
-	if (m->links == links)
-		m->ops.up(m->ctx, resumed);
+	if (m->links != links)
+		return; /* a callback ended it, or memory was short */
+	m->told_up = true;
+	m->ops.up(m->ctx, resumed);
 }
 
 static void on_hello(struct mux *m, const struct wire_hello *h)

@@ -90,7 +90,7 @@ struct mux {
 	struct wire_hello mine;  /* what our hellos on this link say, all but echo and resume */
 	struct wire_hello hello; /* the peer's last */
 	bool verdict;          /* our judgement of it: can be resumed */
-	bool carrier, up, preamble_due, hello_due;
+	bool carrier, up, told_up, preamble_due, hello_due;
 	bool down_due;         /* down() is owed: the link ended outside of a place that may call back */
 	bool starved;          /* a write found no memory */
 	unsigned carriers, links; /* counted, to notice a change made by a callback */

@@ -46,6 +46,7 @@ struct end {
 	uint32_t next_message, expected_message;
 	bool refuse;     /* every stream the peer opens */
 	bool bad_on_up;  /* says something malformed after each fresh link-up */
+	bool chaos;      /* callbacks give up streams and open others as they like */
 };
 
 struct pair {
@@ -144,6 +145,26 @@ static inline void flow_receive(struct flow *f)
 	}
 }
 
+static inline struct flow *end_open(struct end *e);
+
+/* True when *f was given up. */
+static inline bool chaos(struct end *e, struct flow *f)
+{
+	struct flow *other = e->flows;
+
+	if (!e->chaos)
+		return false;
+	if (!pair_below(e->pair, 6) && mux_count(e->m) < 60)
+		end_open(e);
+	for (uint64_t k = pair_below(e->pair, 8); other && k; k--)
+		other = other->next;
+	if (!other || pair_below(e->pair, 6))
+		return false;
+	mux_reset(other->s, MUX_RESET_ABORT);
+	flow_free(other);
+	return other == f;
+}
+
 static inline void on_up(void *ctx, bool resumed)
 {
 	struct end *e = ctx;
@@ -156,7 +177,8 @@ static inline void on_up(void *ctx, bool resumed)
 	if (!resumed) {
 		e->fresh++;
 		e->next_message = e->expected_message = 0;
-		assert_null(e->flows);
+		if (!e->chaos)
+			assert_null(e->flows);
 		if (e->bad_on_up)
 			assert_int_equal(mux_send(e->m, MESSAGE_BAD, NULL, 0), 0);
 	}
@@ -169,6 +191,7 @@ static inline void on_down(void *ctx)
 	assert_true(e->up);
 	e->up = false;
 	e->downs++;
+	chaos(e, NULL);
 }
 
 static inline int on_message(void *ctx, unsigned type, const uint8_t *body, size_t len)
@@ -185,6 +208,7 @@ static inline int on_message(void *ctx, unsigned type, const uint8_t *body, size
 		assert_int_equal(body[i], (uint8_t)(v + i));
 	e->expected_message++;
 	e->messages++;
+	chaos(e, NULL);
 	return 0;
 }
 
@@ -204,20 +228,21 @@ static inline void on_open(void *ctx, struct mux_stream *s, const uint8_t *reque
 	f = flow_new(e, key, false);
 	f->s = s;
 	mux_stream_set(s, f);
-	flow_send(f);
+	if (!chaos(e, f))
+		flow_send(f);
 }
 
 static inline void on_readable(void *ctx, struct mux_stream *s)
 {
-	(void)ctx;
-	flow_receive(mux_stream_get(s));
+	if (!chaos(ctx, mux_stream_get(s)))
+		flow_receive(mux_stream_get(s));
 }
 
 static inline void on_writable(void *ctx, struct mux_stream *s)
 {
-	(void)ctx;
 	assert_true(mux_room(s) > 0);
-	flow_send(mux_stream_get(s));
+	if (!chaos(ctx, mux_stream_get(s)))
+		flow_send(mux_stream_get(s));
 }
 
 static inline void on_reset(void *ctx, struct mux_stream *s, enum mux_reset_code code)
@@ -226,6 +251,7 @@ static inline void on_reset(void *ctx, struct mux_stream *s, enum mux_reset_code
 
 	e->resets[code]++;
 	flow_free(mux_stream_get(s));
+	chaos(e, NULL);
 }
 
 static inline void on_closed(void *ctx, struct mux_stream *s)
@@ -238,6 +264,7 @@ static inline void on_closed(void *ctx, struct mux_stream *s)
 	assert_int_equal(f->sent, f->goal);
 	e->closed++;
 	flow_free(f);
+	chaos(e, NULL);
 }
 
 static inline void end_start(struct end *e)

@@ -3,6 +3,8 @@
  * MUX_ROUNDS (environment) sets the number of random histories. */
 #include "tests/unit/mux_pair.h"
 
+#include "lib/mux_wire.h"
+
 static unsigned rounds(unsigned otherwise)
 {
 	const char *s = getenv("MUX_ROUNDS");
@@ -106,6 +108,7 @@ static void abort_one(struct pair *p)
 /* The carrier holds from now on: everything must come to its end. */
 static void check_end(struct pair *p)
 {
+	p->end[0].chaos = p->end[1].chaos = false;
 	pair_settle(p);
 	for (int i = 0; i < 2; i++) {
 		assert_true(p->end[i].up);
@@ -161,6 +164,7 @@ static void test_always_finds_back(void **state)
 		struct pair p;
 
 		pair_init(&p, 1000000 + seed);
+		p.end[0].chaos = p.end[1].chaos = seed % 3 == 0;
 		mux_carrier_open(p.end[0].m);
 		mux_carrier_open(p.end[1].m);
 		for (unsigned cuts = 0; cuts < 15; cuts++) {
@@ -183,11 +187,57 @@ static void test_always_finds_back(void **state)
 	}
 }
 
+/* The carrier breaks after each possible number of bytes, in either direction, at either side's knowledge. */
+static void test_cut_at_every_byte(void **state)
+{
+	(void)state;
+	for (unsigned way = 0; way < 4; way++) {
+		struct end *from;
+		size_t total = SIZE_MAX;
+
+		for (size_t at = 0; at < total;) {
+			struct pair p;
+			size_t moved = 0;
+
+			pair_init(&p, 5000);
+			pair_connect(&p);
+			p.goal_max = 300;
+			from = &p.end[way & 1];
+			mux_carrier_open(p.end[way >> 1].m);
+			end_open(&p.end[0]);
+			end_open(&p.end[1]);
+			end_say(&p.end[0], 50);
+			end_say(&p.end[1], 50);
+			/* Byte by byte from this side, as it comes from the other. */
+			for (bool any = true; any && moved < at;) {
+				any = end_flush(from, SIZE_MAX);
+				size_t n = from->wire.len < at - moved ? from->wire.len : at - moved;
+
+				moved += end_arrive(&p.end[from == &p.end[0]], n);
+				any |= n || end_flush(&p.end[from == &p.end[0]], SIZE_MAX);
+				end_arrive(from, SIZE_MAX);
+			}
+			if (moved < at)
+				total = moved;
+			lose_tail(from, 0);
+			mux_carrier_open(from->m);
+			check_end(&p);
+			assert_int_equal(p.end[0].fresh + p.end[1].fresh, 2);
+			assert_int_equal(p.end[0].closed + p.end[1].closed, 4);
+			pair_fini(&p);
+			/* Within the zeros of a preamble one place is like another. */
+			at += at > 200 && at + 2000 < WIRE_PREAMBLE ? 997 : 1;
+		}
+		assert_true(total > WIRE_PREAMBLE && total < 3 * WIRE_PREAMBLE);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing_is_lost),
 		cmocka_unit_test(test_always_finds_back),
+		cmocka_unit_test(test_cut_at_every_byte),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
