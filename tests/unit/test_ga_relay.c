@@ -151,14 +151,24 @@ static void reset_by_the_guest_arrives(void **state)
 {
 	struct ap_open o;
 	struct peer p;
-	int listener = listen_tcp(AF_INET, &o), fd = connect_through(listener, &o, &p);
+	int listener = listen_tcp(AF_INET, &o), fd;
 
 	(void)state;
-	sock_reset_on_close(fd);
-	close(fd);
-	host_until(&host, p.reset || p.closed || p.end);
-	assert_true(p.reset);
-	assert_int_equal(p.code, MUX_RESET_ABORT);
+	/* as soon as it was accepted, after an exchange, and while we write */
+	for (int i = 0; i < 3; i++) {
+		fd = connect_through(listener, &o, &p);
+		if (i) {
+			peer_write(&p, "ping", 4);
+			assert_string_equal(receive(fd), "ping");
+		}
+		sock_reset_on_close(fd);
+		if (i == 2)
+			peer_write(&p, "lost", 4);
+		close(fd);
+		host_until(&host, p.reset || p.closed || p.end);
+		assert_true(p.reset);
+		assert_int_equal(p.code, MUX_RESET_ABORT);
+	}
 	close(listener);
 }
 
