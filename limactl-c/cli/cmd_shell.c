@@ -58,7 +58,7 @@ static int run_in(const struct inst *i, const struct call *call, struct err *e)
 	if (fill_command(&start, call, e) < 0)
 		return -1;
 	fill_terminal(&start, call->tty);
-	fd = ha_exec(i->dir, &early, e);
+	fd = hac_exec(i->dir, &early, e);
 	if (fd < 0)
 		return not_running(i, e);
 	code = exec_run(fd, &early, &start, e);

@@ -140,7 +140,7 @@ static long body_length(const char *head, size_t len)
 }
 
 /* The message an error answer carries. */
-static int refused(const struct ha_answer *a, struct err *e)
+static int refused(const struct hac_answer *a, struct err *e)
 {
 	struct err ignored = { 0 };
 	auto_jx *o = a->body.data ? jx_parse(a->body.data, a->body.len, "answer", &ignored) : NULL;
@@ -150,7 +150,7 @@ static int refused(const struct ha_answer *a, struct err *e)
 								   : "the host agent refused"));
 }
 
-static int read_answer(const struct talk *t, struct ha_answer *a, struct err *e)
+static int read_answer(const struct talk *t, struct hac_answer *a, struct err *e)
 {
 	ssize_t head = read_head(t, &a->body, &a->status, e), k;
 	long want;
@@ -169,7 +169,7 @@ static int read_answer(const struct talk *t, struct ha_answer *a, struct err *e)
 	return a->status / 100 == 2 ? 0 : refused(a, e);
 }
 
-int ha_request(const char *dir, const char *method, const char *path, const char *body, int ms, struct ha_answer *a,
+int hac_request(const char *dir, const char *method, const char *path, const char *body, int ms, struct hac_answer *a,
 	       struct err *e)
 {
 	struct talk t = { .fd = -1 };
@@ -182,9 +182,9 @@ int ha_request(const char *dir, const char *method, const char *path, const char
 	return rc;
 }
 
-int ha_exec(const char *dir, struct buf *early, struct err *e)
+int hac_exec(const char *dir, struct buf *early, struct err *e)
 {
-	struct ha_answer a = HA_ANSWER_INIT;
+	struct hac_answer a = HAC_ANSWER_INIT;
 	struct talk t = { .fd = -1 };
 	ssize_t head = -1;
 

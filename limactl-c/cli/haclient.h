@@ -5,21 +5,21 @@
 #include "lib/buf.h"
 #include "lib/err.h"
 
-enum { HA_BODY_MAX = 1 << 20 };
+enum { HAC_BODY_MAX = 1 << 20 };
 
-struct ha_answer {
+struct hac_answer {
 	int status; /* HTTP's */
 	struct buf body;
 };
-#define HA_ANSWER_INIT { 0, BUF_INIT(HA_BODY_MAX) }
+#define HAC_ANSWER_INIT { 0, BUF_INIT(HAC_BODY_MAX) }
 
 /* One request; body may be NULL. ERR_TIMEOUT when the whole took longer than ms (-1: no limit); ERR_NOTFOUND when
  * nobody listens. A status other than 2xx is an error with the answer's message. a->body is the caller's to free. */
-int ha_request(const char *dir, const char *method, const char *path, const char *body, int ms, struct ha_answer *a,
+int hac_request(const char *dir, const char *method, const char *path, const char *body, int ms, struct hac_answer *a,
 	       struct err *e);
 
 /* Asks for the raw stream behind POST /v1/exec; the blocking descriptor is the caller's. Bytes of the stream that
  * arrived with the answer are in early. */
-int ha_exec(const char *dir, struct buf *early, struct err *e);
+int hac_exec(const char *dir, struct buf *early, struct err *e);
 
 #endif

@@ -150,12 +150,12 @@ static bool take_events(struct start *s)
 /* What the host agent says it waits for: "the guest agent, docker.sock", or "" when it does not answer. */
 static void waited_for(const struct inst *i, struct buf *out)
 {
-	struct ha_answer a = HA_ANSWER_INIT;
+	struct hac_answer a = HAC_ANSWER_INIT;
 	struct err ignored = { 0 };
 	struct jx *o = NULL;
 	const struct jx *list;
 
-	if (ha_request(i->dir, "GET", "/v1/status", NULL, STATUS_MS, &a, &ignored) == 0 && a.body.data)
+	if (hac_request(i->dir, "GET", "/v1/status", NULL, STATUS_MS, &a, &ignored) == 0 && a.body.data)
 		o = jx_parse(a.body.data, a.body.len, "status", &ignored);
 	list = jx_member(o, "waiting");
 	for (size_t k = 0; k < jx_count(list); k++)

@@ -33,12 +33,12 @@ static void broken(struct look *l, const char *why)
 
 static void ask_host_agent(struct look *l)
 {
-	struct ha_answer a = HA_ANSWER_INIT;
+	struct hac_answer a = HAC_ANSWER_INIT;
 	struct err e = { 0 };
 	struct jx *o = NULL;
 	const struct jx *errors;
 
-	if (ha_request(l->inst.dir, "GET", "/v1/status", NULL, ANSWER_MS, &a, &e) == 0)
+	if (hac_request(l->inst.dir, "GET", "/v1/status", NULL, ANSWER_MS, &a, &e) == 0)
 		o = jx_parse(a.body.data ? a.body.data : "", a.body.len, "status", &e);
 	if (!o && e.kind == ERR_NOTFOUND)
 		add_error(l, "the host agent is starting or ending");

@@ -30,8 +30,8 @@ static bool wait_stopped(const struct inst *i)
 
 static int ask(const struct inst *i, bool force, struct err *e)
 {
-	struct ha_answer a = HA_ANSWER_INIT;
-	int rc = ha_request(i->dir, "POST", "/v1/stop", force ? "{\"force\":true}" : "{}",
+	struct hac_answer a = HAC_ANSWER_INIT;
+	int rc = hac_request(i->dir, "POST", "/v1/stop", force ? "{\"force\":true}" : "{}",
 			    force ? STOP_FORCE_MS : STOP_MS, &a, e);
 
 	buf_free(&a.body);
