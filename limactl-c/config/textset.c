@@ -142,8 +142,8 @@ static char *replace(const char *text, size_t len, const struct ynode *key, cons
 	size_t from = byte_at(text, len, old->start), to = byte_at(text, len, old->end);
 	auto_free char *middle = NULL;
 
-	/* An alias shows the place of its anchor, which is before the key. */
-	if (!old->text || old->anchored || old->start < key->end) {
+	/* An alias shows the place of its anchor. */
+	if (!old->text || old->anchored) {
 		err_set(e, ERR_INVALID, "template, line %u: `%s` is %s; change it in the file",
 			key->line, key->text,
 			old->text ? "shared by an anchor" : yn_kind_word(old->kind));

@@ -26,7 +26,6 @@ static void check_side(struct check *k, size_t i, const char *side, uint32_t por
 {
 	auto_free char *one = xasprintf("%sPort", side);
 	auto_free char *two = xasprintf("%sPortRange", side);
-	auto_free char *given = KEY(two);
 
 	if (socket) {
 		if (port)
@@ -40,7 +39,7 @@ static void check_side(struct check *k, size_t i, const char *side, uint32_t por
 	else if (range[1] < range[0])
 		check_bad(k, KEY(two), "must not end before it begins: [%u, %u]", range[0],
 			  range[1]);
-	else if (port && where_given(k->c, given) && port != range[0])
+	else if (port && port != range[0])
 		check_bad(k, KEY(one), "must match field `portForwards[%zu].%sPortRange[0]`", i,
 			  side);
 }

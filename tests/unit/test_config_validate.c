@@ -17,6 +17,7 @@ static const struct {
 	{ "images: [{location: /a, digest: 'md5:" HEX32 "'}]\n",
 	  "field `images[0].digest` is invalid" },
 	{ "images: [{location: /a, digest: 'sha256:" HEX32 HEX32 "0'}]\n", "is invalid" },
+	{ "images: [{location: /a, digest: 'sha256:" HEX32 HEX32 " '}]\n", "is invalid" },
 	{ "images: [{location: /a, digest: 'sha256:" HEX32 "0123456789ABCDEF0123456789abcdef'}]\n",
 	  "is invalid" },
 	{ "images: [{location: /a, kernel: {location: k, digest: x}}]\n",
