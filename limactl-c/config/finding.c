@@ -9,7 +9,8 @@
 
 enum { TEXT_MAX = 600 };
 
-static void add(struct findings *f, struct place at, bool warning, const char *fmt, va_list ap)
+static void ERR_FMT(4, 0)
+	add(struct findings *f, struct place at, bool warning, const char *fmt, va_list ap)
 {
 	char text[TEXT_MAX];
 
