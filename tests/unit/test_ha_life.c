@@ -183,8 +183,13 @@ static void wake(void)
 
 static void a_machine_that_dies_ends_the_instance(void **state)
 {
+	unsigned port = free_port();
+
 	(void)state;
 	start();
+	say_port(4, port, true, true);
+	peer_run(&p, peer_rounds);
+	assert_true(accepts(4, port));
 	machine_goes();
 	queue(VM_EV_EXITED, "qemu was killed by signal 9");
 	wake();
@@ -192,6 +197,7 @@ static void a_machine_that_dies_ends_the_instance(void **state)
 	assert_int_equal(ha->exit_code, 1);
 	assert_non_null(strstr(events(), "\"exiting\":true,\"errors\":[\"qemu was killed by signal 9\"]"));
 	assert_false(in_folder("ha.sock"));
+	assert_false(accepts(4, port));
 }
 
 static void a_guest_that_powers_itself_off_is_a_clean_end(void **state)
@@ -209,6 +215,20 @@ static void a_guest_that_powers_itself_off_is_a_clean_end(void **state)
 	assert_int_equal(ha->exit_code, 0);
 	assert_non_null(strstr(events(), "\"exiting\":true"));
 	assert_null(strstr(events(), "errors"));
+}
+
+static void powered_off_before_it_was_ready_is_no_start(void **state)
+{
+	(void)state;
+	assert_int_equal(start_with(guest_boots), 0);
+	peer_run(&p, peer_rounds);
+	queue(VM_EV_POWERDOWN, NULL);
+	machine_goes();
+	queue(VM_EV_EXITED, NULL);
+	wake();
+	peer_run(&p, has_ended);
+	assert_int_equal(ha->exit_code, 1);
+	assert_non_null(strstr(events(), "the guest powered itself off before it was ready"));
 }
 
 static void a_machine_that_does_not_start(void **state)
@@ -247,6 +267,7 @@ int main(void)
 		T(signals_stop_and_then_kill),
 		T(a_machine_that_dies_ends_the_instance),
 		T(a_guest_that_powers_itself_off_is_a_clean_end),
+		T(powered_off_before_it_was_ready_is_no_start),
 		T(a_machine_that_does_not_start),
 		T(a_machine_left_running_is_adopted),
 	};

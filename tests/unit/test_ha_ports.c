@@ -65,12 +65,18 @@ static void ports_appear_and_go(void **state)
 	say_port(4, port, true, true);
 	say_port(6, port, true, false);
 	peer_run(&p, peer_rounds);
-	assert_true(accepts(4, port) && accepts(6, port));
+	assert_true(accepts(4, port));
+	peer_run(&p, peer_rounds);
+	assert_int_equal(p.last_open.family, 4);
+	assert_true(accepts(6, port));
 	expect("GET", "/v1/status", "", "200", "\"state\":\"forwarding\"");
 	say_port(4, port, false, false);
 	peer_run(&p, peer_rounds);
 	/* [::] still listens: both are served from there. */
-	assert_true(accepts(4, port) && accepts(6, port));
+	assert_true(accepts(4, port));
+	peer_run(&p, peer_rounds);
+	assert_int_equal(p.last_open.family, 6);
+	assert_true(accepts(6, port));
 	say_port(6, port, false, false);
 	peer_run(&p, peer_rounds);
 	assert_false(accepts(4, port) || accepts(6, port));
