@@ -16,7 +16,7 @@
 #include "lib/sock.h"
 
 enum {
-	CARRIER_EVENTS = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
+	CARRIER_EVENTS = EPOLLIN | EPOLLRDHUP | EPOLLET,
 	CARRIER_BUFFER = 64 * 1024,
 	CARRIER_ROUNDS = 8, /* buffers read before others have their turn */
 };
@@ -98,6 +98,13 @@ static void await_peer(struct ga_carrier *c)
 		c->loop->quit = true;
 }
 
+/* Room for output is told only to who waits for it, or each answer would wake us once more when it is taken. A
+ * port without a peer needs it too: that there is room is how a new peer shows. */
+static void set_interest(struct ga_carrier *c)
+{
+	ga_loop_change(c->loop, &c->watch, CARRIER_EVENTS | (c->connected && c->writable ? 0 : EPOLLOUT));
+}
+
 static void peer_gone(struct ga_carrier *c)
 {
 	if (c->connected) {
@@ -148,22 +155,26 @@ static void read_all(struct ga_carrier *c)
 	if (end)
 		peer_gone(c);
 	else if (more)
-		ga_loop_change(c->loop, &c->watch, CARRIER_EVENTS); /* tells the rest again */
+		set_interest(c); /* tells the rest again */
 }
 
 static void on_event(struct ga_watch *w, uint32_t events)
 {
 	struct ga_carrier *c = ga_of(w, struct ga_carrier, watch);
 
-	if (events & EPOLLOUT)
-		c->writable = true;
+	bool changed = false;
+
+	if ((events & EPOLLOUT) && !c->writable)
+		changed = c->writable = true;
 	if (!c->connected) {
 		/* What the port still holds came from a peer that has left; the next one's coming is another edge. */
 		if (events & EPOLLHUP)
 			return;
-		c->connected = true;
+		changed = c->connected = true;
 		mux_carrier_open(c->mux);
 	}
+	if (changed)
+		set_interest(c);
 	if (events & (EPOLLIN | EPOLLHUP | EPOLLRDHUP | EPOLLERR))
 		read_all(c);
 }
@@ -214,7 +225,7 @@ int ga_carrier_open(struct ga_carrier *c, struct ga_loop *loop, struct mux *mux,
 		c->watch.fd = kinds[i].open(spec + n, e);
 		if (c->watch.fd < 0)
 			return -1;
-		if (ga_loop_add(loop, &c->watch, CARRIER_EVENTS) < 0) {
+		if (ga_loop_add(loop, &c->watch, CARRIER_EVENTS | EPOLLOUT) < 0) {
 			err_errno(e, "epoll_ctl");
 			close(c->watch.fd);
 			c->watch.fd = -1;
@@ -233,12 +244,14 @@ void ga_carrier_flush(struct ga_carrier *c)
 	while (c->connected && c->writable && (n = mux_output(c->mux, &p)) > 0) {
 		ssize_t k = write(c->watch.fd, p, n);
 
-		if (k > 0)
+		if (k > 0) {
 			mux_output_done(c->mux, (size_t)k);
-		else if (k < 0 && errno == EAGAIN)
+		} else if (k < 0 && errno == EAGAIN) {
 			c->writable = false;
-		else if (k == 0 || errno != EINTR)
+			set_interest(c);
+		} else if (k == 0 || errno != EINTR) {
 			peer_gone(c);
+		}
 	}
 }
 

@@ -12,7 +12,7 @@
 #include "lib/sock.h"
 
 enum {
-	RELAY_EVENTS = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
+	RELAY_EVENTS = EPOLLIN | EPOLLRDHUP | EPOLLET,
 	RELAY_CHUNK = 32 * 1024, /* a window at once would cost two system calls for its memory */
 	RETRY_MS = 20,       /* a unix socket's backlog is full: there is no event for room in it */
 	RETRIES_MAX = 250,
@@ -83,6 +83,12 @@ static bool pump_from_socket(struct relay *r)
 	return true;
 }
 
+/* A unix socket tells of room whenever its peer has read, so it is asked only while we wait for it. */
+static void want_room(struct relay *r, bool on)
+{
+	ga_loop_change(&r->stream.ga->loop, &r->watch, RELAY_EVENTS | (on ? EPOLLOUT : 0));
+}
+
 /* Stream to socket. */
 static void pump_to_socket(struct relay *r)
 {
@@ -103,6 +109,7 @@ static void pump_to_socket(struct relay *r)
 			mux_consume(r->stream.mux, (size_t)k);
 		} else if (k < 0 && errno == EAGAIN) {
 			r->can_write = false;
+			want_room(r, true);
 		} else if (k < 0 && errno != EINTR) {
 			r->reset_seen = errno == ECONNRESET;
 			r->write_done = true;
@@ -145,7 +152,10 @@ static void on_socket(struct ga_watch *w, uint32_t events)
 		r->connecting = false;
 	}
 	r->can_read |= (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
-	r->can_write |= (events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0;
+	if (!r->can_write && (events & (EPOLLOUT | EPOLLHUP | EPOLLERR))) {
+		r->can_write = true;
+		want_room(r, false);
+	}
 	pump(r);
 }
 
@@ -209,8 +219,11 @@ static void start(struct relay *r)
 	}
 	if (r->addr.ss_family != AF_UNIX)
 		setsockopt(r->watch.fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-	if (ga_loop_add(&ga->loop, &r->watch, RELAY_EVENTS) < 0)
+	r->can_write = !r->connecting;
+	if (ga_loop_add(&ga->loop, &r->watch, RELAY_EVENTS | (r->connecting ? EPOLLOUT : 0)) < 0)
 		relay_fail(r, MUX_RESET_LIMIT);
+	else
+		pump(r);
 }
 
 static void on_retry(struct ga_timer *t)
