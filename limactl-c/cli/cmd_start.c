@@ -43,6 +43,8 @@ static int start(const struct inst *i, bool fresh, const struct start_opts *o, s
 	case INST_RUNNING:
 		say_info("The instance \"%s\" is running already. Run `limactl-c shell %s` to open the shell.", i->name,
 			 i->name);
+		if (!fresh && (o->edit.cpus || o->edit.memory || o->edit.disk))
+			say_warn("Options that change an instance have no effect while it runs");
 		return 0;
 	case INST_ORPHAN:
 		say_info("The machine of \"%s\" runs without its host agent; taking it over", i->name);

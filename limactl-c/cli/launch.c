@@ -20,6 +20,7 @@
 #include "limactl-c/base/prefix.h"
 #include "limactl-c/base/spawn.h"
 #include "limactl-c/base/text.h"
+#include "limactl-c/cli/follow.h"
 #include "limactl-c/cli/haclient.h"
 #include "limactl-c/cli/say.h"
 #include "limactl-c/plan/plan.h"
@@ -41,7 +42,9 @@ struct start {
 	struct buf line;
 	bool adopting;       /* the machine ran before we came: not ours to end */
 	bool running, degraded;
+	bool elsewhere;      /* another command is starting the same instance */
 	struct buf errors;   /* sentences of events, one a line */
+	struct follow log;
 };
 
 static volatile sig_atomic_t interrupted;
@@ -99,19 +102,13 @@ static int spawn_host_agent(struct start *s, bool foreground, struct err *e)
 	what.fd[0] = ready_w;
 	what.out = out;
 	what.err = foreground ? STDERR_FILENO : log;
+	if (!foreground) {
+		auto_free char *path = path_in(s->inst->dir, PATH_HA_STDERR);
+
+		follow_open(&s->log, path);
+	}
 	s->pid = spawn_start(&what, e);
 	return s->pid < 0 ? err_wrap(e, "host agent") : 0;
-}
-
-static void note_port(const struct jx *p)
-{
-	const char *type = jx_string_or(p, "type", ""), *guest = jx_string_or(p, "guestAddr", "");
-	const char *host = jx_string_or(p, "hostAddr", ""), *proto = jx_string_or(p, "protocol", "tcp");
-
-	if (!strcmp(type, "forwarding"))
-		say_info("[hostagent] Forwarding %s from %s to %s", !strcmp(proto, "udp") ? "UDP" : "TCP", guest, host);
-	else if (!strcmp(type, "failed") || !strcmp(type, "not-forwarding"))
-		say_warn("[hostagent] Not forwarding %s: %s", guest, jx_string_or(p, "error", "no rule wants it"));
 }
 
 static void note_event(struct start *s, const char *text, size_t len)
@@ -119,10 +116,7 @@ static void note_event(struct start *s, const char *text, size_t len)
 	struct err ignored = { 0 };
 	auto_jx *o = jx_parse(text, len, "event", &ignored);
 	const struct jx *status = jx_member(o, "status"), *errors = jx_member(status, "errors");
-	const struct jx *port = jx_member(status, "portForward");
 
-	if (port)
-		note_port(port);
 	for (size_t i = 0; i < jx_count(errors); i++)
 		if (jx_as_string(jx_at(errors, i)))
 			buf_addf(&s->errors, "%s%s", s->errors.len ? "\n" : "", jx_as_string(jx_at(errors, i)));
@@ -218,6 +212,12 @@ static int died(struct start *s, struct err *e)
 	auto_buf words = BUF_INIT(800);
 
 	give_up(s);
+	follow_show(&s->log);
+	if (inst_status(s->inst) == INST_RUNNING) {
+		say_info("Another command is starting the instance \"%s\"", s->inst->name);
+		s->elsewhere = true;
+		return 0;
+	}
 	if (!s->errors.len)
 		last_words(s->inst, &words);
 	return err_set(e, ERR_STATE, "instance \"%s\" did not start: %s%s", s->inst->name,
@@ -250,8 +250,9 @@ static int wait_running(struct start *s, unsigned timeout, struct err *e)
 	while (!s->running) {
 		struct pollfd p = { .fd = s->events, .events = POLLIN };
 		long long left = until - now_ms();
-		int n = left > 0 ? poll(&p, 1, (int)(left < 3600 * 1000 ? left : 3600 * 1000)) : 0;
+		int n = left > 0 ? poll(&p, 1, (int)(left < FOLLOW_MS ? left : FOLLOW_MS)) : 0;
 
+		follow_show(&s->log);
 		if (interrupted)
 			return was_interrupted(s, e);
 		if (n == 0 && now_ms() >= until)
@@ -259,6 +260,7 @@ static int wait_running(struct start *s, unsigned timeout, struct err *e)
 		if (n > 0 && !take_events(s))
 			return died(s, e);
 	}
+	follow_show(&s->log);
 	return 0;
 }
 
@@ -292,7 +294,7 @@ static int finished(struct start *s, struct err *e)
 
 int launch(const struct inst *i, unsigned timeout, bool foreground, struct err *e)
 {
-	struct start s = { .inst = i, .events = -1, .line = BUF_INIT(LINE_LIMIT), .errors = BUF_INIT(900) };
+	struct start s = { .inst = i, .events = -1, .line = BUF_INIT(LINE_LIMIT), .errors = BUF_INIT(900), .log = FOLLOW_INIT };
 	int rc;
 
 	s.adopting = inst_status(i) == INST_ORPHAN;
@@ -301,14 +303,15 @@ int launch(const struct inst *i, unsigned timeout, bool foreground, struct err *
 	rc = spawn_host_agent(&s, foreground, e);
 	if (rc == 0)
 		rc = wait_running(&s, timeout ? timeout : LAUNCH_TIMEOUT, e);
-	if (rc == 0)
+	if (rc == 0 && !s.elsewhere)
 		rc = finished(&s, e);
 	if (s.events >= 0)
 		close(s.events);
 	/* The terminal sends its Ctrl-C to both; the host agent ends the machine, we wait for it. */
-	if (rc == 0 && foreground)
+	if (s.running && foreground)
 		while (spawn_wait(s.pid) < 0 && errno == EINTR)
 			kill(s.pid, SIGTERM);
+	follow_close(&s.log);
 	buf_free(&s.line);
 	buf_free(&s.errors);
 	return rc;

@@ -72,6 +72,8 @@ int make_instance(const char *locator, const struct edit *edit, bool existing_ok
 	dir = xasprintf("%s/%s", home, name);
 	if (paths_check_sockets(dir, e) < 0 || setup_check(&s, e) < 0 || setup_plan(&s, name, dir, NULL, e) < 0)
 		return -1;
+	if (s.host.uid == 0)
+		say_info("Running as root, which is not needed: any user can run instances");
 	say_info("Creating the instance \"%s\"", name);
 	if (inst_create(name, s.text.data ? s.text.data : "", s.text.len, out, e) < 0)
 		return -1;

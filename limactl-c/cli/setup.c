@@ -163,7 +163,7 @@ int setup_plan(struct setup *s, const char *name, const char *dir, const struct 
 {
 	struct plan_images images;
 
-	if (plan_host_for_guest(&s->host, s->cfg.arch, e) < 0)
+	if (plan_possible(&s->cfg, &s->host, e) < 0 || plan_host_for_guest(&s->host, s->cfg.arch, e) < 0)
 		return -1;
 	if (!s->host.fake && !(former && reuse_images(s, former))) {
 		for (size_t i = 0; i < sizeof(s->image) / sizeof(*s->image); i++)

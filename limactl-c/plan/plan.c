@@ -47,21 +47,14 @@ static char *mac_of(const char *dir)
 			 (unsigned)(h & 255));
 }
 
-static int choose_driver(struct making *m, struct err *e)
+static int choose_driver(const struct cfg *c, const struct plan_host *h, enum plan_driver *driver, struct err *e)
 {
-	const char *type = m->c->vm_type;
-
-	if (m->h->fake) {
-		m->p->driver = PLAN_FAKE;
+	*driver = h->fake ? PLAN_FAKE : PLAN_QEMU;
+	if (h->fake || !strcmp(c->vm_type, "qemu"))
 		return 0;
-	}
-	if (!strcmp(type, "qemu")) {
-		m->p->driver = PLAN_QEMU;
-		return 0;
-	}
-	if (!strcmp(type, "fake"))
+	if (!strcmp(c->vm_type, "fake"))
 		return err_set(e, ERR_INVALID, "vmType: fake is for tests; it needs LIMACTL_C_DRIVER=fake");
-	return err_set(e, ERR_INVALID, "vmType: %s is not possible on this host in this version; use qemu", type);
+	return err_set(e, ERR_INVALID, "vmType: %s is not possible on this host in this version; use qemu", c->vm_type);
 }
 
 /* Per guest architecture; the models under emulation keep x86-64-v2 and leave out what emulates slowly. */
@@ -82,6 +75,32 @@ static const struct platform *platform_of(const char *arch, struct err *e)
 			return &platforms[i];
 	err_set(e, ERR_INVALID, "arch: %s is not possible in this version; x86_64 and aarch64 are", arch);
 	return NULL;
+}
+
+/* Whether some image for this architecture has what direct boot needs. */
+static bool can_boot_directly(const struct cfg *c)
+{
+	for (size_t i = 0; c->guest.direct_boot && i < c->images; i++)
+		if (!strcmp(c->image[i].arch, c->arch) && c->image[i].kernel.location && c->image[i].initrd.location)
+			return true;
+	return false;
+}
+
+int plan_possible(const struct cfg *c, const struct plan_host *h, struct err *e)
+{
+	enum plan_driver driver;
+
+	if (!platform_of(c->arch, e) || choose_driver(c, h, &driver, e) < 0)
+		return -1;
+	if (driver == PLAN_FAKE)
+		return 0;
+	if (!can_boot_directly(c))
+		return err_set(e, ERR_INVALID,
+			       "this version boots only images with a kernel and an initrd of their own "
+			       "(images[].kernel, images[].initrd, guest.directBoot: true)");
+	if (strcmp(c->guest.init, "lean"))
+		return err_set(e, ERR_INVALID, "guest.init: %s cannot be started in this version; use lean", c->guest.init);
+	return 0;
 }
 
 static int make_cmdline(struct making *m, const struct platform *pf, struct err *e)
@@ -116,12 +135,6 @@ static int make_boot(struct making *m, const struct platform *pf, struct err *e)
 	const struct plan_images *im = m->images;
 	struct plan *p = m->p;
 
-	if (!m->c->guest.direct_boot || !im->kernel || !im->initrd)
-		return err_set(e, ERR_INVALID,
-			       "this version boots only images with a kernel and an initrd of their own "
-			       "(images[].kernel, images[].initrd, guest.directBoot: true)");
-	if (p->init != PLAN_INIT_LEAN)
-		return err_set(e, ERR_INVALID, "guest.init: openrc cannot be started in this version; use lean");
 	p->kernel = xstrdup(im->kernel);
 	p->initrd_base = xstrdup(im->initrd);
 	p->initrd = path_in(p->dir, PATH_INITRD);
@@ -138,8 +151,10 @@ int plan_make_machine(struct making *m, struct err *e)
 	const struct cfg *c = m->c;
 	struct plan *p = m->p;
 
-	if (!pf || choose_driver(m, e) < 0)
+	if (!pf || plan_possible(c, m->h, e) < 0 || choose_driver(c, m->h, &p->driver, e) < 0)
 		return -1;
+	if (!m->h->fake && (!m->images->kernel || !m->images->initrd))
+		return err_set(e, ERR_INVALID, "the chosen image has no kernel or no initrd of its own");
 	p->arch = xstrdup(c->arch);
 	p->cpus = c->cpus;
 	p->memory = c->memory;

@@ -127,6 +127,9 @@ struct plan_images {
 int plan_make(const struct cfg *c, const struct plan_host *h, const struct plan_images *images, const char *name,
 	      const char *dir, struct plan *out, struct err *e);
 
+/* What can be said before anything is fetched: whether such a configuration can be carried out here at all. */
+int plan_possible(const struct cfg *c, const struct plan_host *h, struct err *e);
+
 char *plan_hostname(const char *name); /* of an instance's guest, as Lima's; malloc'd */
 
 /* The settings as the guest reads them (lib/settings.h); malloc'd. */
