@@ -42,6 +42,8 @@ void mux_free(struct mux *m)
 	m->depth = 0;
 	while (!list_empty(&m->streams))
 		stream_unlink(node_of(m->streams.next, all));
+	while (m->spares)
+		ring_free(&m->spare[--m->spares]);
 	control_fresh(&m->control);
 	free(m->bucket);
 	free(m->in);

@@ -20,6 +20,8 @@ enum {
 	CONTROL_ACK = 4096,                     /* bytes received before they are acknowledged on their own account */
 	CREDIT_SMALL = 16 * 1024,               /* consumed bytes worth a frame of their own when all is read */
 	OUT_SIZE = 4 * WIRE_FRAME_MAX + WIRE_HELLO_MAX,
+	RING_SMALL = 16 * 1024,                 /* a stream that holds more gets a whole window */
+	SPARES = 2,                             /* windows kept for the next: one for each direction */
 	MALFORMED_MAX = 16,                     /* a peer process that broke the protocol so often gets no more answers */
 };
 
@@ -109,6 +111,8 @@ struct mux {
 	struct mux_stream **bucket;
 	size_t buckets, count;
 	uint32_t next_id;
+	struct ring spare[SPARES];
+	unsigned spares;
 	unsigned depth; /* of callbacks: no stream is freed while not 0 */
 
 	uint8_t *in; /* WIRE_FRAME_MAX: a frame of which only in_len bytes have come */

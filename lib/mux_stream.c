@@ -57,6 +57,29 @@ struct mux_stream *stream_new(struct mux *m, uint32_t id)
 	return s;
 }
 
+static int make_room(struct mux *m, struct ring *r, uint64_t base, uint64_t end, size_t need)
+{
+	if (need <= r->cap)
+		return 0;
+	if (need > RING_SMALL && need <= MUX_WINDOW)
+		need = MUX_WINDOW;
+	if (need != MUX_WINDOW || !m->spares)
+		return ring_room(r, base, end, need, MUX_WINDOW);
+	ring_take(r, base, end, &m->spare[--m->spares]);
+	return 0;
+}
+
+/* A busy stream empties its buffers many times a second: then its memory is not given back to the system. */
+static void drop_ring(struct mux *m, struct ring *r)
+{
+	if (r->cap == MUX_WINDOW && m->spares < SPARES) {
+		m->spare[m->spares++] = *r;
+		*r = (struct ring){ 0 };
+	} else {
+		ring_free(r);
+	}
+}
+
 static void stream_detach(struct mux_stream *s)
 {
 	struct mux *m = s->mux;
@@ -76,6 +99,8 @@ static void stream_detach(struct mux_stream *s)
 	list_del(&s->credit);
 	ring_free(&s->tx);
 	ring_free(&s->rx);
+	while (m->spares)
+		ring_free(&m->spare[--m->spares]);
 }
 
 void stream_unlink(struct mux_stream *s)
@@ -181,7 +206,7 @@ static void consumed(struct mux_stream *s, size_t n)
 	s->rx_consumed += n;
 	if (s->rx_consumed + s->rx_fin == s->rx_received) {
 		s->rx_consumed = s->rx_received;
-		ring_free(&s->rx);
+		drop_ring(s->mux, &s->rx);
 	}
 	owe_credit(s);
 }
@@ -205,7 +230,7 @@ void stream_data(struct mux *m, const struct wire_frame *f, const uint8_t *p)
 		violated(s, MUX_RESET_PROTOCOL);
 		return;
 	}
-	if (ring_room(&s->rx, s->rx_consumed, s->rx_received, held + f->len, MUX_WINDOW) < 0) {
+	if (make_room(m, &s->rx, s->rx_consumed, s->rx_received, held + f->len) < 0) {
 		violated(s, MUX_RESET_LIMIT);
 		return;
 	}
@@ -223,7 +248,7 @@ void stream_advance(struct mux_stream *s, uint64_t offset)
 {
 	s->tx_base = offset;
 	if (s->tx_base >= s->tx_end)
-		ring_free(&s->tx);
+		drop_ring(s->mux, &s->tx);
 }
 
 void stream_credit(struct mux *m, const struct wire_frame *f)
@@ -296,7 +321,7 @@ uint8_t *mux_tx_reserve(struct mux_stream *s, size_t *n)
 	*n = 0;
 	if (!wanted)
 		return NULL;
-	if (ring_room(&s->tx, s->tx_base, s->tx_end, (size_t)(s->tx_end - s->tx_base) + wanted, MUX_WINDOW) < 0) {
+	if (make_room(s->mux, &s->tx, s->tx_base, s->tx_end, (size_t)(s->tx_end - s->tx_base) + wanted) < 0) {
 		s->want = s->mux->starved = true;
 		return NULL;
 	}
@@ -311,7 +336,7 @@ void mux_tx_commit(struct mux_stream *s, size_t n)
 		return;
 	s->tx_end += n;
 	if (s->tx_base == s->tx_end)
-		ring_free(&s->tx);
+		drop_ring(s->mux, &s->tx);
 	stream_ready(s);
 }
 

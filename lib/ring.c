@@ -46,10 +46,25 @@ void ring_get(const struct ring *r, uint64_t offset, uint8_t *p, size_t n)
 	}
 }
 
+void ring_take(struct ring *r, uint64_t base, uint64_t end, struct ring *bigger)
+{
+	size_t part;
+
+	for (uint64_t at = base; at < end; at += part) {
+		const uint8_t *from = ring_at(r, at, &part);
+
+		if (part > end - at)
+			part = (size_t)(end - at);
+		ring_put(bigger, at, from, part);
+	}
+	ring_free(r);
+	*r = *bigger;
+	*bigger = (struct ring){ 0 };
+}
+
 int ring_room(struct ring *r, uint64_t base, uint64_t end, size_t need, size_t max)
 {
 	struct ring bigger = { .cap = r->cap ? r->cap : RING_MIN };
-	size_t part;
 
 	if (need <= r->cap)
 		return 0;
@@ -60,14 +75,6 @@ int ring_room(struct ring *r, uint64_t base, uint64_t end, size_t need, size_t m
 	bigger.data = malloc(bigger.cap);
 	if (!bigger.data)
 		return -1;
-	for (uint64_t at = base; at < end; at += part) {
-		const uint8_t *from = ring_at(r, at, &part);
-
-		if (part > end - at)
-			part = (size_t)(end - at);
-		ring_put(&bigger, at, from, part);
-	}
-	ring_free(r);
-	*r = bigger;
+	ring_take(r, base, end, &bigger);
 	return 0;
 }

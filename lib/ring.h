@@ -20,6 +20,9 @@ void ring_free(struct ring *r); /* also makes it empty and reusable */
  * need is above max (a power of two); the ring is then unchanged. */
 int ring_room(struct ring *r, uint64_t base, uint64_t end, size_t need, size_t max);
 
+/* The same with memory that is there already: r takes over bigger's, what is in [base, end) moves along. */
+void ring_take(struct ring *r, uint64_t base, uint64_t end, struct ring *bigger);
+
 /* Where the byte at offset lies, and in *n how many follow it without a wrap. cap must not be 0. */
 uint8_t *ring_at(const struct ring *r, uint64_t offset, size_t *n);
 
