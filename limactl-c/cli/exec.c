@@ -25,6 +25,7 @@ struct exec {
 	int fd;
 	struct buf in, out; /* records not yet complete, records not yet sent */
 	bool stdin_open;
+	bool deaf; /* the guest takes nothing any more */
 	bool done;
 	int code;
 };
@@ -110,29 +111,35 @@ static int lost(struct err *e, const char *why)
 	return err_set(e, ERR_STATE, "the connection to the guest was lost%s%s", *why ? ": " : "", why);
 }
 
-/* Sends what the socket takes now. Waiting here could be for ever: the guest may take no input before we took output. */
-static int flush(struct exec *x, struct err *e)
+/* Sends what the socket takes now. Waiting here could be for ever: the guest may take no input before we took output.
+ * A guest that takes nothing any more has ended; its last words are still to be read, so this is no failure. */
+static void flush(struct exec *x)
 {
 	while (x->out.len) {
 		ssize_t k = send(x->fd, x->out.data, x->out.len, MSG_NOSIGNAL | MSG_DONTWAIT);
 
-		if (k < 0 && errno == EAGAIN)
-			return 0;
-		if (k < 0 && errno != EINTR)
-			return lost(e, strerror(errno));
-		if (k > 0)
+		if (k > 0) {
 			buf_drop_front(&x->out, (size_t)k);
+		} else if (errno == EAGAIN) {
+			return;
+		} else if (errno != EINTR) {
+			x->deaf = true;
+			x->stdin_open = false;
+			buf_drop_front(&x->out, x->out.len);
+		}
 	}
-	return 0;
 }
 
 /* Sends a record; the payload lies behind EP_HEADER free bytes at record. */
 static int send_record(struct exec *x, enum ep_type type, uint8_t *record, size_t len, struct err *e)
 {
+	if (x->deaf)
+		return 0;
 	ep_header_pack(record, type, len);
 	if (buf_add(&x->out, record, EP_HEADER + len) < 0)
 		return lost(e, "the guest takes no input");
-	return flush(x, e);
+	flush(x);
+	return 0;
 }
 
 static int send_window(struct exec *x, struct err *e)
@@ -277,8 +284,8 @@ static int converse(struct exec *x, struct err *e)
 			return err_errno(e, "poll");
 		if (forward_signals(x, e) < 0)
 			return -1;
-		if (p[0].revents & POLLOUT && flush(x, e) < 0)
-			return -1;
+		if (p[0].revents & POLLOUT)
+			flush(x);
 		if (p[0].revents & ~POLLOUT && take_socket(x, e) < 0)
 			return -1;
 		if (!x->done && p[2].revents && take_stdin(x, e) < 0)
