@@ -157,7 +157,7 @@ static void post_exec(struct request *rq, const struct http_request *h, const st
 		answer_error(rq, status, why);
 		return;
 	}
-	if (send_head(rq, 101, "Connection: Upgrade\r\nUpgrade: limactl-c-exec\r\n") == 0)
+	if (send_head(rq, 101, "Connection: Upgrade\r\nUpgrade: execproto\r\n") == 0)
 		ha_exec(ha, take_fd(rq), rq->in.data + h->used, rq->in.len - h->used);
 	request_free(rq);
 }

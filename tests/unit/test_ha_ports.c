@@ -137,7 +137,7 @@ static void commands_run_in_the_guest_through_the_socket(void **state)
 	send_request("POST /v1/exec HTTP/1.1\r\nConnection: Upgrade\r\n\r\nrecords");
 	shutdown(client, SHUT_WR);
 	assert_string_equal(read_answer(), "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n"
-					   "Upgrade: limactl-c-exec\r\n\r\nrecords");
+					   "Upgrade: execproto\r\n\r\nrecords");
 	assert_int_equal(p.last_open.kind, AP_OPEN_EXEC);
 }
 
