@@ -12,7 +12,7 @@
 #include "limactl-c/hostagent/logs.h"
 #include "limactl-c/store/paths.h"
 
-enum { LOGS_EVERY = 64 }; /* rounds of the loop between two looks at the size of the logs */
+enum { LOGS_EVERY = 4 }; /* rounds of the loop between two looks at the size of the logs */
 
 /* --- what the guest agent says --- */
 
@@ -75,7 +75,7 @@ static int on_message(void *ctx, unsigned type, const uint8_t *body, size_t len)
 		if (messages[i].type == type)
 			return messages[i].fn(ctx, body, len);
 	}
-	return -1;
+	return 0; /* of a newer guest agent */
 }
 
 static const struct guest_ops guest_ops = {

@@ -16,6 +16,7 @@ enum {
 	POWERDOWN_MS = 30000,      /* from the power button to the end, then it is killed */
 	POWERDOWN_EARLY_MS = 5000, /* while nobody in the guest can hear the button yet */
 	KILL_MS = 10000,
+	SIGNAL_AGAIN_MS = 1000, /* a second signal after this time is meant as one */
 };
 
 static const char *const state_words[] = {
@@ -419,8 +420,11 @@ void life_ready(void *ctx)
 void life_signal(void *ctx, int signum)
 {
 	struct ha *ha = ctx;
-	bool again = ha->state == HA_STOPPING || ha->stop_wanted;
+	/* A terminal's Ctrl-C may come twice: from the terminal, and from a program that got it too. */
+	bool again = ha->signal_at && loop_now() - ha->signal_at >= SIGNAL_AGAIN_MS;
 
+	if (!ha->signal_at)
+		ha->signal_at = loop_now();
 	log_info("signal %d: %s", signum, again ? "the machine is killed" : "stopping");
 	life_stop(ha, again);
 }

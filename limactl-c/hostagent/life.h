@@ -35,6 +35,7 @@ struct ha {
 	struct ha_waiter *waiters; /* for the operation under way */
 	struct ha_waiter *enders;  /* for the end */
 	struct deadline *end_deadline; /* set only while stopping */
+	int64_t signal_at;         /* when the first signal came, 0 = none */
 	bool stop_wanted;          /* as soon as the operation under way is over */
 	bool guest_off;            /* the guest is powering itself off */
 	bool killed;               /* by us */
