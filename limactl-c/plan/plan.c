@@ -62,8 +62,10 @@ static const struct platform {
 	const char *arch, *machine, *tcg_cpu, *console;
 	const char *tcg_args; /* for the kernel */
 } platforms[] = {
-	/* An emulated CPU that waits for its turn on a busy host fails the kernel's test of the timer. */
-	{ "x86_64", "q35,hpet=off", "qemu64,+ssse3,+sse4.1,+sse4.2,+popcnt,+cx16,+lahf_lm", "ttyS0",
+	/* rdrand seeds the guest's random numbers at boot (0.1 s; without it they are not ready before programs wait for
+	 * them) and when a saved machine comes back, without a device. An emulated CPU that waits for its turn on a busy
+	 * host fails the kernel's test of the timer. */
+	{ "x86_64", "q35,hpet=off", "qemu64,+ssse3,+sse4.1,+sse4.2,+popcnt,+cx16,+lahf_lm,+rdrand", "ttyS0",
 	  " no_timer_check" },
 	{ "aarch64", "virt", "cortex-a57", "ttyAMA0", "" },
 };
