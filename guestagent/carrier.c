@@ -117,6 +117,8 @@ static void peer_gone(struct ga_carrier *c)
 		ga_loop_close(c->loop, &c->watch);
 		await_peer(c);
 	}
+	if (c->port)
+		set_interest(c);
 }
 
 /* Fills buf as far as bytes are there. Returns the count; *more: unread bytes may be left; *end: the peer is gone. */
@@ -161,7 +163,6 @@ static void read_all(struct ga_carrier *c)
 static void on_event(struct ga_watch *w, uint32_t events)
 {
 	struct ga_carrier *c = ga_of(w, struct ga_carrier, watch);
-
 	bool changed = false;
 
 	if ((events & EPOLLOUT) && !c->writable)
