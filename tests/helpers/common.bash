@@ -40,4 +40,4 @@ open_port() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 closed_port() { ! open_port "$1"; }
 
 # gone PID: no such process, or one that only waits to be reaped (a container's first process may never do that).
-gone() { ! grep -q '^State:[[:space:]]*[^ZX]' "/proc/$1/status" 2>/dev/null; }
+gone() { ! awk '/^State:/ { exit $2 ~ /[ZX]/ }' "/proc/$1/status" 2>/dev/null; }
