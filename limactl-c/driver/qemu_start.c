@@ -72,11 +72,11 @@ static int connect_ours(struct vm *vm, bool fresh, struct err *e)
 	return vm->console ? waitset_put(vm->waits, qemu_console_fd(vm->console), false, e) : 0;
 }
 
+/* What QEMU says from here on is this one's. */
 static void note_log(struct vm *vm, const char *log)
 {
 	struct stat st;
 
-	fs_rotate(log, LOG_MAX);
 	vm->log_from = stat(log, &st) == 0 ? st.st_size : 0;
 }
 
@@ -87,6 +87,7 @@ static pid_t spawn_qemu(struct vm *vm, const struct spawn *s, bool incoming, str
 	struct spawn with = *s;
 	pid_t pid;
 
+	fs_rotate(log, LOG_MAX);
 	note_log(vm, log);
 	with.argv = (const char *const *)argv;
 	with.log = log;

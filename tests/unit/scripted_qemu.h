@@ -1,0 +1,216 @@
+/* scripted_qemu.h - a program that speaks QMP on the descriptors QEMU gets, for the driver's tests.
+ *
+ * Its mode, the value of -cpu, says what it does wrong: "dies" at once, "garbage" and "silent" instead of a greeting,
+ * "refuses" to stop, "mute" when told to stop, "stubborn" when told to quit, "no-space" for a state, "early" with the
+ * event before the reply, "deaf" to the first press of the button, "chatty" on its console.
+ */
+#ifndef LIMA_TESTS_SCRIPTED_QEMU_H
+#define LIMA_TESTS_SCRIPTED_QEMU_H
+
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "lib/io.h"
+#include "lib/sock.h"
+#include "limactl-c/driver/qemu_args.h"
+
+static int qmp_client = -1, console_client = -1, state_file = -1;
+static const char *mode;
+static bool stopped, incoming;
+
+static void say(const char *text)
+{
+	io_write_full(qmp_client, text, strlen(text));
+}
+
+static void reply(const char *line, const char *what)
+{
+	const char *id = strstr(line, "\"id\":");
+	char text[500];
+
+	snprintf(text, sizeof(text), "{\"return\": %s, \"id\": %d}\r\n", what, id ? atoi(id + 5) : 0);
+	say(text);
+}
+
+static void refuse(const char *line, const char *why)
+{
+	const char *id = strstr(line, "\"id\":");
+	char text[500];
+
+	snprintf(text, sizeof(text), "{\"id\": %d, \"error\": {\"class\": \"GenericError\", \"desc\": \"%s\"}}\r\n",
+		 id ? atoi(id + 5) : 0, why);
+	say(text);
+}
+
+static void migration(const char *status)
+{
+	char text[200];
+
+	snprintf(text, sizeof(text), "{\"event\": \"MIGRATION\", \"data\": {\"status\": \"%s\"}}\r\n", status);
+	say(text);
+}
+
+static bool is(const char *line, const char *command)
+{
+	char text[100];
+
+	snprintf(text, sizeof(text), "\"execute\":\"%s\"", command);
+	return strstr(line, text);
+}
+
+static void save(const char *line)
+{
+	if (!strcmp(mode, "no-space")) {
+		reply(line, "{}");
+		migration("failed");
+		return;
+	}
+	io_write_full(state_file, "STATE", 5);
+	close(state_file);
+	migration("active"); /* events may come before the reply */
+	if (!strcmp(mode, "early"))
+		migration("completed");
+	reply(line, "{}");
+	if (strcmp(mode, "early") != 0)
+		migration("completed");
+}
+
+static void load(const char *line)
+{
+	char text[6] = "";
+
+	reply(line, "{}");
+	migration("active");
+	if (read(state_file, text, 5) != 5 || strcmp(text, "STATE")) {
+		fprintf(stderr, "load of migration failed: Invalid argument\n");
+		exit(1);
+	}
+	close(state_file);
+	migration("completed");
+}
+
+static void command(const char *line)
+{
+	if (is(line, "stop") && !strcmp(mode, "refuses")) {
+		refuse(line, "not today");
+	} else if (is(line, "stop") && !strcmp(mode, "mute")) {
+		/* no answer */
+	} else if (is(line, "stop") || is(line, "cont")) {
+		/* The file must be gone before the machine runs. */
+		if (is(line, "cont") && incoming && access("vm.state", F_OK) == 0)
+			_exit(9);
+		incoming = false;
+		stopped = is(line, "stop");
+		say(stopped ? "{\"event\": \"STOP\"}\r\n" : "{\"event\": \"RESUME\"}\r\n");
+		reply(line, "{}");
+	} else if (is(line, "query-status")) {
+		reply(line, stopped ? "{\"status\": \"paused\"}" : "{\"status\": \"running\"}");
+	} else if (is(line, "query-migrate")) {
+		reply(line, "{\"status\": \"failed\", \"error-desc\": \"No space left on device\"}");
+	} else if (is(line, "migrate")) {
+		save(line);
+	} else if (is(line, "migrate-incoming")) {
+		load(line);
+	} else if (is(line, "quit") && strcmp(mode, "stubborn") != 0) {
+		reply(line, "{}");
+		exit(0);
+	} else if (is(line, "system_powerdown")) {
+		reply(line, "{}");
+		if (!strcmp(mode, "deaf"))
+			mode = "ok"; /* hears it the next time */
+		else {
+			say("{\"event\": \"SHUTDOWN\", \"data\": {\"guest\": true, \"reason\": \"guest-shutdown\"}}\r\n");
+			exit(0);
+		}
+	} else {
+		reply(line, "{}");
+	}
+}
+
+static void read_commands(void)
+{
+	char chunk[4096];
+	int fds[1];
+	size_t nfds = 1;
+	ssize_t n = sock_recv_fds(qmp_client, chunk, sizeof(chunk) - 1, fds, &nfds);
+
+	if (n <= 0) {
+		close(qmp_client);
+		qmp_client = -1;
+		return;
+	}
+	if (nfds)
+		state_file = fds[0];
+	chunk[n] = '\0';
+	for (char *line = chunk, *end; (end = strchr(line, '\n')); line = end + 1) {
+		*end = '\0';
+		command(line);
+	}
+}
+
+static void greet(void)
+{
+	qmp_client = accept(QEMU_FD_QMP_HA, NULL, NULL);
+	if (!strcmp(mode, "garbage"))
+		say("HTTP/1.1 400 Bad Request\r\n");
+	else if (strcmp(mode, "silent") != 0)
+		say("{\"QMP\": {\"version\": {}, \"capabilities\": []}}\r\n");
+}
+
+static void on_user(int sig)
+{
+	static const char off[] = "{\"event\": \"SHUTDOWN\", \"data\": {\"guest\": true, \"reason\": \"guest-shutdown\"}}\r\n";
+
+	(void)sig;
+	if (write(qmp_client, off, sizeof(off) - 1) > 0)
+		_exit(0);
+}
+
+static int qemu_main(int argc, char **argv)
+{
+	for (int i = 0; i < argc - 1; i++) {
+		if (!strcmp(argv[i], "-cpu"))
+			mode = argv[i + 1];
+		incoming |= !strcmp(argv[i], "-incoming");
+	}
+	if (!strcmp(mode, "dies")) {
+		fprintf(stderr, "qemu: -cpu dies: unable to find CPU model 'dies'\n");
+		return 1;
+	}
+	signal(SIGUSR1, on_user);
+	signal(SIGPIPE, SIG_IGN);
+	for (int fd = QEMU_FD_QMP_HA; fd < QEMU_FD_END; fd++)
+		listen(fd, 1);
+	console_client = accept(QEMU_FD_CONSOLE, NULL, NULL);
+	io_write_full(console_client, "GUEST\r\n", 7);
+	if (!strcmp(mode, "chatty")) {
+		static char block[4096];
+
+		memset(block, 'c', sizeof(block));
+		for (int i = 0; i < 1024; i++) /* 4 MiB */
+			io_write_full(console_client, block, sizeof(block));
+	}
+	for (;;) {
+		struct pollfd p[] = { { .fd = qmp_client < 0 ? QEMU_FD_QMP_HA : qmp_client, .events = POLLIN },
+				      { .fd = QEMU_FD_CONSOLE, .events = POLLIN } };
+
+		if (poll(p, 2, -1) < 0)
+			continue;
+		if (p[1].revents) {
+			close(console_client);
+			console_client = accept(QEMU_FD_CONSOLE, NULL, NULL);
+		}
+		if (p[0].revents && qmp_client < 0)
+			greet();
+		else if (p[0].revents)
+			read_commands();
+	}
+}
+
+#endif
