@@ -205,6 +205,8 @@ static void done_start(struct ha *ha)
 static void done_adopt(struct ha *ha)
 {
 	log_info("adopted the machine that was left running, process %d", (int)vmctl_pid(ha->vm));
+	/* It has gone on since any state was saved. */
+	state_remove(ha->plan);
 	/* Whoever starts an instance wants it to run. */
 	if (vmctl_state(ha->vm) == VM_PAUSED)
 		begin_or_fail(ha, VMCTL_RESUME);
@@ -243,6 +245,7 @@ static void done_save(struct ha *ha)
 static void done_restore(struct ha *ha)
 {
 	state_remove(ha->plan); /* the driver has removed the state itself before the machine ran */
+	log_info("the saved machine is restored");
 	if (ha->state == HA_STARTING) {
 		machine_runs(ha);
 	} else {

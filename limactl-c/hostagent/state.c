@@ -29,19 +29,19 @@ char *state_tmp(const struct plan *p)
 /* The program that runs the machine, as found in PATH. */
 static int stat_program(const char *program, struct stat *st)
 {
-	const char *path = getenv("PATH"), *end;
+	const char *path = getenv("PATH"), *at = path ? path : "/usr/bin:/bin";
 
 	if (strchr(program, '/'))
 		return stat(program, st);
-	for (const char *at = path ? path : "/usr/bin:/bin"; ; at = end + 1) {
-		auto_free char *file = NULL;
+	for (;;) {
+		int n = (int)strcspn(at, ":");
+		auto_free char *file = xasprintf("%.*s/%s", n, at, program);
 
-		end = strchrnul(at, ':');
-		file = xasprintf("%.*s/%s", (int)(end - at), at, program);
 		if (stat(file, st) == 0 && S_ISREG(st->st_mode) && access(file, X_OK) == 0)
 			return 0;
-		if (!*end)
+		if (!at[n])
 			return -1;
+		at += n + 1;
 	}
 }
 

@@ -245,9 +245,18 @@ static void a_machine_that_does_not_start(void **state)
 
 static void a_machine_left_running_is_adopted(void **state)
 {
+	char stale[60];
+	int fd;
+
 	(void)state;
+	snprintf(stale, sizeof(stale), "%s/vm.state", dir);
+	fd = open(stale, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	assert_int_equal(write(fd, "older", 5), 5);
+	close(fd);
 	drv.left = VM_PAUSED;
 	start();
+	assert_int_equal(drv.restores, 0);
+	assert_false(in_folder("vm.state"));
 	assert_int_equal(drv.starts, 0);
 	assert_int_equal(drv.vm.state, VM_RUNNING);
 }
