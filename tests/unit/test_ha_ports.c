@@ -170,6 +170,35 @@ static void events_are_streamed(void **state)
 	close(client);
 }
 
+static void clients_that_leave_or_crowd_harm_nobody(void **state)
+{
+	int crowd[140];
+	char text[200];
+
+	(void)state;
+	start();
+	send_request("POST /v1/st");
+	peer_run(&p, peer_rounds);
+	close(client);
+	send_request("POST /v1/pause HTTP/1.1\r\n\r\n");
+	close(client);
+	for (int i = 0; i < 140; i++) {
+		send_request("GET /v1/info HTT");
+		crowd[i] = client;
+	}
+	peer_run(&p, peer_rounds);
+	for (int i = 0; i < 200; i++)
+		peer_run(&p, peer_rounds);
+	assert_true(read(crowd[139], text, sizeof(text)) > 12);
+	assert_memory_equal(text + 9, "503", 3);
+	for (int i = 0; i < 140; i++)
+		close(crowd[i]);
+	for (int i = 0; i < 10; i++)
+		peer_run(&p, peer_rounds);
+	expect("GET", "/v1/status", "", "200", "state");
+	expect("GET", "/v1/events/x", "", "404", "message");
+}
+
 int main(void)
 {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, begin, end)
@@ -180,6 +209,7 @@ int main(void)
 		T(a_taken_port_is_told_once_and_tried_again),
 		T(commands_run_in_the_guest_through_the_socket),
 		T(events_are_streamed),
+		T(clients_that_leave_or_crowd_harm_nobody),
 	};
 
 	return cmocka_run_group_tests(tests, with_spawner, without_spawner);
