@@ -98,27 +98,20 @@ static void await_peer(struct ga_carrier *c)
 		c->loop->quit = true;
 }
 
-/* Room for output is told only to who waits for it, or each answer would wake us once more when it is taken. A
- * port without a peer needs it too: that there is room is how a new peer shows. */
+/* Room for output is told only to who waits for it, or each answer would wake us once more when it is taken. */
 static void set_interest(struct ga_carrier *c)
 {
-	ga_loop_change(c->loop, &c->watch, CARRIER_EVENTS | (c->connected && c->writable ? 0 : EPOLLOUT));
+	ga_loop_change(c->loop, &c->watch, CARRIER_EVENTS | (c->writable ? 0 : EPOLLOUT));
 }
 
-static void peer_gone(struct ga_carrier *c)
+static void connection_gone(struct ga_carrier *c)
 {
-	if (c->connected) {
-		c->connected = false;
-		mux_carrier_lost(c->mux);
-	}
-	if (!c->port && c->listen_fd < 0)
-		c->loop->quit = true;
-	if (c->listen_fd >= 0 && c->watch.fd >= 0) {
-		ga_loop_close(c->loop, &c->watch);
+	ga_loop_close(c->loop, &c->watch);
+	mux_carrier_lost(c->mux);
+	if (c->listen_fd >= 0)
 		await_peer(c);
-	}
-	if (c->port)
-		set_interest(c);
+	else
+		c->loop->quit = true;
 }
 
 /* Fills buf as far as bytes are there. Returns the count; *more: unread bytes may be left; *end: the peer is gone. */
@@ -137,7 +130,8 @@ static size_t fill(struct ga_carrier *c, uint8_t *buf, size_t size, bool *more, 
 		if (k < 0 && errno == EINTR)
 			continue;
 		*more = false;
-		*end = k == 0 || errno != EAGAIN;
+		/* A port without a host reads as its end, but the next host comes by the same port. */
+		*end = k == 0 ? !c->port : errno != EAGAIN;
 		return n;
 	}
 	return n;
@@ -155,7 +149,7 @@ static void read_all(struct ga_carrier *c)
 			mux_feed(c->mux, buf, n);
 	}
 	if (end)
-		peer_gone(c);
+		connection_gone(c);
 	else if (more)
 		set_interest(c); /* tells the rest again */
 }
@@ -163,21 +157,27 @@ static void read_all(struct ga_carrier *c)
 static void on_event(struct ga_watch *w, uint32_t events)
 {
 	struct ga_carrier *c = ga_of(w, struct ga_carrier, watch);
-	bool changed = false;
 
-	if ((events & EPOLLOUT) && !c->writable)
-		changed = c->writable = true;
-	if (!c->connected) {
-		/* What the port still holds came from a peer that has left; the next one's coming is another edge. */
-		if (events & EPOLLHUP)
-			return;
-		changed = c->connected = true;
-		mux_carrier_open(c->mux);
-	}
-	if (changed)
+	if ((events & EPOLLOUT) && !c->writable) {
+		c->writable = true;
 		set_interest(c);
+	}
 	if (events & (EPOLLIN | EPOLLHUP | EPOLLRDHUP | EPOLLERR))
 		read_all(c);
+}
+
+/* fd is ours from here on. */
+static int connected(struct ga_carrier *c, int fd)
+{
+	c->watch.fd = fd;
+	c->writable = true;
+	if (ga_loop_add(c->loop, &c->watch, CARRIER_EVENTS) < 0) {
+		c->watch.fd = -1;
+		close(fd);
+		return -1;
+	}
+	mux_carrier_open(c->mux);
+	return 0;
 }
 
 static void on_peer(struct ga_watch *w, uint32_t events)
@@ -189,11 +189,8 @@ static void on_peer(struct ga_watch *w, uint32_t events)
 	if (fd < 0)
 		return;
 	ga_loop_del(c->loop, w);
-	c->watch.fd = fd;
-	c->connected = c->writable = true;
-	if (ga_loop_add(c->loop, &c->watch, CARRIER_EVENTS) < 0)
+	if (connected(c, fd) < 0)
 		c->loop->quit = true;
-	mux_carrier_open(c->mux);
 }
 
 static const struct {
@@ -212,27 +209,20 @@ int ga_carrier_open(struct ga_carrier *c, struct ga_loop *loop, struct mux *mux,
 				  .mux = mux };
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		size_t n = strlen(kinds[i].prefix);
+		int fd;
 
 		if (strncmp(spec, kinds[i].prefix, n) != 0)
 			continue;
+		fd = kinds[i].open(spec + n, e);
+		if (fd < 0)
+			return -1;
 		c->port = kinds[i].port;
 		if (kinds[i].listens) {
-			c->listen_fd = kinds[i].open(spec + n, e);
-			if (c->listen_fd < 0)
-				return -1;
+			c->listen_fd = fd;
 			await_peer(c);
 			return 0;
 		}
-		c->watch.fd = kinds[i].open(spec + n, e);
-		if (c->watch.fd < 0)
-			return -1;
-		if (ga_loop_add(loop, &c->watch, CARRIER_EVENTS | EPOLLOUT) < 0) {
-			err_errno(e, "epoll_ctl");
-			close(c->watch.fd);
-			c->watch.fd = -1;
-			return -1;
-		}
-		return 0;
+		return connected(c, fd) < 0 ? err_errno(e, "epoll_ctl") : 0;
 	}
 	return err_set(e, ERR_USAGE, "carrier \"%s\" is neither virtio:NAME, unix:PATH nor listen:FD", spec);
 }
@@ -242,7 +232,7 @@ void ga_carrier_flush(struct ga_carrier *c)
 	const uint8_t *p;
 	size_t n;
 
-	while (c->connected && c->writable && (n = mux_output(c->mux, &p)) > 0) {
+	while (c->watch.fd >= 0 && c->writable && (n = mux_output(c->mux, &p)) > 0) {
 		ssize_t k = write(c->watch.fd, p, n);
 
 		if (k > 0) {
@@ -251,7 +241,7 @@ void ga_carrier_flush(struct ga_carrier *c)
 			c->writable = false;
 			set_interest(c);
 		} else if (k == 0 || errno != EINTR) {
-			peer_gone(c);
+			connection_gone(c);
 		}
 	}
 }

@@ -1,9 +1,10 @@
 /* carrier.h - the byte stream under the channel: a virtio-serial port, or a unix socket in tests.
  *
- * "virtio:NAME" is the port of that name. It is opened once and kept; whether somebody holds the host's end is
- * told by edges of EPOLLHUP, so an absent host costs nothing. "unix:PATH" connects to a listening socket; its end
- * ends the loop. "listen:FD" takes one connection at a time from an inherited listening socket and outlives each, as a
- * port does: so the fake driver's machine is adopted like a real one.
+ * "virtio:NAME" is the port of that name. It is opened once and kept. Hosts come and go at its other end, and the
+ * port tells so late and not always (a quick change shows nothing, an old one shows after the next host's first
+ * bytes), so it is not asked: every host says hello first, and that is how the channel learns of it. "unix:PATH"
+ * connects to a listening socket; its end ends the loop. "listen:FD" takes one connection at a time from an inherited
+ * listening socket and outlives each, as a port does: so the fake driver's machine is adopted like a real one.
  */
 #ifndef LIMA_GUESTAGENT_CARRIER_H
 #define LIMA_GUESTAGENT_CARRIER_H
@@ -20,9 +21,8 @@ struct ga_carrier {
 	int listen_fd;            /* -1 for the other kinds */
 	struct ga_loop *loop;
 	struct mux *mux;
-	bool port;      /* virtio-serial: outlives its peer, and we are in a guest */
-	bool connected; /* somebody holds the other end */
-	bool writable;  /* no write has found it full since the last edge */
+	bool port;     /* virtio-serial: outlives its peer, and we are in a guest */
+	bool writable; /* no write has found it full, or without a host, since the last edge */
 };
 
 int ga_carrier_open(struct ga_carrier *c, struct ga_loop *loop, struct mux *mux, const char *spec, struct err *e);
