@@ -122,9 +122,9 @@ static void command(const char *line)
 		exit(0);
 	} else if (is(line, "system_powerdown")) {
 		reply(line, "{}");
-		if (!strcmp(mode, "deaf"))
+		if (!strcmp(mode, "deaf")) {
 			mode = "ok"; /* hears it the next time */
-		else {
+		} else if (!stopped) {
 			say("{\"event\": \"SHUTDOWN\", \"data\": {\"guest\": true, \"reason\": \"guest-shutdown\"}}\r\n");
 			exit(0);
 		}
