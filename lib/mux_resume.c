@@ -110,7 +110,6 @@ int resume_mark(struct mux *m, uint64_t session)
 	if (m->settled || !m->table_seen)
 		return -1;
 	m->settled = true;
-	m->credit_now = true;
 	mux_each(m, settle, &links);
 	return 0;
 }

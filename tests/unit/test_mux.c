@@ -184,6 +184,34 @@ static void test_slow_stream_blocks_no_other(void **state)
 	pair_fini(&p);
 }
 
+/* A reader that never catches up tells at half a window. */
+static void test_credit_at_half_a_window(void **state)
+{
+	struct pair p;
+	struct flow *f;
+	struct mux_stream *s;
+	size_t n, left = MUX_WINDOW / 2;
+
+	(void)state;
+	pair_up(&p, 16);
+	f = open_quiet(&p);
+	s = p.end[1].flows->s;
+	p.end[1].flows->hold = true;
+	flow_more(f, 2 * MUX_WINDOW);
+	pair_settle(&p);
+	for (; left > 1; left -= n) {
+		mux_peek(s, &n);
+		n = n < left - 1 ? n : left - 1;
+		mux_consume(s, n);
+	}
+	pair_settle(&p);
+	assert_int_equal(f->sent, MUX_WINDOW);
+	mux_consume(s, 1);
+	pair_settle(&p);
+	assert_int_equal(f->sent, MUX_WINDOW + MUX_WINDOW / 2);
+	pair_fini(&p);
+}
+
 /* Whoever has bytes gets one frame a turn. */
 static void test_turns(void **state)
 {
@@ -347,6 +375,7 @@ int main(void)
 		cmocka_unit_test(test_reset_codes),
 		cmocka_unit_test(test_refusal),
 		cmocka_unit_test(test_slow_stream_blocks_no_other),
+		cmocka_unit_test(test_credit_at_half_a_window),
 		cmocka_unit_test(test_turns),
 		cmocka_unit_test(test_messages_come_first),
 		cmocka_unit_test(test_limits_of_the_caller),
