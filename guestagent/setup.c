@@ -32,6 +32,7 @@ static const struct {
 	{ "mounts", setup_mounts },
 	{ "boot id", setup_boot_id },
 	{ "clock", setup_clock },
+	{ "root disk", setup_grow_root },
 	{ "tuning", tuning_apply },
 	{ "engine disk", engine_link },
 	{ "engine modules", engine_modules },

@@ -8,9 +8,12 @@
 
 #include "guestagent/setup_util.h"
 
+#define ROOT_DISK "/dev/vda" /* as provision/lean/init mounted it */
+
 int setup_mounts(const struct setup *su, struct err *e);      /* setup_mount.c */
 int setup_boot_id(const struct setup *su, struct err *e);
 int setup_clock(const struct setup *su, struct err *e);
+int setup_grow_root(const struct setup *su, struct err *e);   /* setup_disk.c: the file system follows the disk */
 int setup_hostname(const struct setup *su, struct err *e);    /* setup_host.c */
 int setup_environment(const struct setup *su, struct err *e);
 int setup_user(const struct setup *su, struct err *e);        /* setup_user.c */
