@@ -25,12 +25,12 @@ vm_prepare() {
 	limactl-c stop -f vm
 }
 
-# Loads Debian's static busybox as the image `busybox` into the guest's engine.
+# Loads Debian's static busybox, which `make image` fetched, as the image `busybox` into the guest's engine.
 vm_busybox_image() {
 	local root
 	root=$(mktemp -d)
 	mkdir -p "$root/bin" "$root/www"
-	cp /bin/busybox "$root/bin/busybox"
+	cp "${XDG_CACHE_HOME:-$HOME/.cache}/limactl-c/names/busybox-$(uname -m)" "$root/bin/busybox"
 	ln -s busybox "$root/bin/sh"
 	echo "hello from the container" >"$root/www/index.html"
 	tar -C "$root" -c . | limactl-c shell vm docker import - busybox
