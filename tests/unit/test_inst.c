@@ -7,6 +7,10 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,6 +50,18 @@ static size_t count_all(void)
 	return n;
 }
 
+/* Forks a child that does not outlive a test that failed. */
+static pid_t fork_child(void)
+{
+	pid_t pid = fork();
+
+#ifdef __linux__
+	if (pid == 0)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+	return pid;
+}
+
 /* A child that holds a lock until it is killed; returns when it has it. */
 static pid_t holder(const struct inst *i, bool vm)
 {
@@ -54,7 +70,7 @@ static pid_t holder(const struct inst *i, bool vm)
 	char c;
 
 	assert_int_equal(pipe(p), 0);
-	pid = fork();
+	pid = fork_child();
 	if (pid == 0) {
 		struct err e = { 0 };
 		int fd = inst_lock(i, vm, false, &e);
@@ -215,33 +231,38 @@ static void test_running_is_not_deleted(void **state)
 	inst_fini(&i);
 }
 
-/* The second one to lock is refused; those who only look never get in the way. */
+/* The second one to lock is refused; those who only look never get in the way, nor do they fool each other. */
 static void test_looking_does_not_disturb(void **state)
 {
 	struct inst i = create("one");
 	struct err e = { 0 };
-	pid_t looker = fork();
-	int fd;
+	pid_t looker[3];
+	int fd = inst_lock(&i, false, false, &e);
 
 	(void)state;
-	if (looker == 0)
-		for (;;)
-			inst_status(&i);
-	for (int n = 0; n < 300; n++) {
-		fd = inst_lock(&i, false, false, &e);
-		assert_true(fd >= 0);
-		close(fd);
-	}
-	end(looker);
-	fd = inst_lock(&i, false, false, &e);
 	assert_true(fd >= 0);
 	assert_int_equal(inst_lock(&i, false, false, &e), -1);
 	assert_int_equal(e.kind, ERR_EXISTS);
 	close(fd);
+	for (size_t n = 0; n < 3; n++) {
+		looker[n] = fork_child();
+		if (looker[n] == 0)
+			for (;;)
+				inst_status(&i);
+	}
+	for (int n = 0; n < 20000; n++)
+		assert_int_equal(inst_status(&i), INST_STOPPED);
+	for (int n = 0; n < 2000; n++) {
+		fd = inst_lock(&i, false, false, &e);
+		assert_true(fd >= 0);
+		close(fd);
+	}
+	for (size_t n = 0; n < 3; n++)
+		end(looker[n]);
 	inst_fini(&i);
 }
 
-/* Both are ended; who only has the file open is left alone. */
+/* Both are ended; who only looks is left alone. */
 static void test_kill_ends_the_holders(void **state)
 {
 	struct inst i = create("one");
@@ -253,11 +274,11 @@ static void test_kill_ends_the_holders(void **state)
 
 	(void)state;
 	assert_int_equal(pipe(p), 0);
-	bystander = fork();
+	bystander = fork_child();
 	if (bystander == 0) {
 		int fd = open(lock, O_RDONLY);
 
-		if (fd < 0 || write(p[1], "x", 1) != 1)
+		if (fd < 0 || write(p[1], "x", 1) != 1 || flock(fd, LOCK_SH) < 0 || write(p[1], "y", 1) != 1)
 			_exit(1);
 		for (;;)
 			pause();
@@ -268,6 +289,9 @@ static void test_kill_ends_the_holders(void **state)
 	assert_int_equal(waitpid(ha, &status, 0), ha);
 	assert_true(WIFSIGNALED(status));
 	assert_int_equal(waitpid(vm, &status, 0), vm);
+	/* It has got a shared lock by now, as one who looks has. */
+	assert_int_equal(read(p[0], &c, 1), 1);
+	assert_int_equal(inst_kill(&i, &e), 0);
 	assert_int_equal(waitpid(bystander, &status, WNOHANG), 0);
 	assert_int_equal(inst_status(&i), INST_STOPPED);
 	end(bystander);
