@@ -14,7 +14,7 @@
 #include "limactl-c/store/paths.h"
 
 enum {
-	STATUS_MS = 1000,         /* QMP has ended: so long the spawner's word on how QEMU ended is waited for */
+	STATUS_MS = 3000,         /* QMP has ended: so long the spawner's word on how QEMU ended is waited for */
 	STDERR_MAX = 1 << 20,     /* bytes of driver.stderr.log while QEMU runs */
 	TAIL_LINES = 10, TAIL_BYTES = 700, /* of it, in the sentence about its end */
 };

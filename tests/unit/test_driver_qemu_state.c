@@ -278,7 +278,7 @@ static void test_killed_while_busy(void **state)
 	from = rig_now();
 	kill(r.ops->pid(r.vm), SIGKILL);
 	rig_fails(&r, VM_EV_FAILED, VM_OFF, "cannot save the machine: QEMU was killed by signal 9");
-	assert_true(rig_now() - from < 900); /* at once, not by a deadline */
+	assert_true(rig_now() - from < 2500); /* at once, not by a deadline */
 	rig_fails(&r, VM_EV_EXITED, VM_OFF, "killed by signal 9");
 	assert_false(rig_has(&r, "vm.state"));
 	check_clean(&r);
