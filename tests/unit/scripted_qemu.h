@@ -185,6 +185,7 @@ static int qemu_main(int argc, char **argv)
 		fprintf(stderr, "qemu: -cpu dies: unable to find CPU model 'dies'\n");
 		return 1;
 	}
+	alarm(150); /* a test that failed leaves nothing behind for long */
 	signal(SIGUSR1, on_user);
 	signal(SIGPIPE, SIG_IGN);
 	for (int fd = QEMU_FD_QMP_HA; fd < QEMU_FD_END; fd++)
