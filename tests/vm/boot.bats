@@ -49,6 +49,26 @@ teardown() {
 	equals "$(limactl-c shell small sudo cat /root/system-ran | wc -l)" 2
 }
 
+# as_dev COMMAND...: as the host user dev with uid 1000, known by that name in a mount namespace of its own.
+as_dev() {
+	(cat /etc/passwd; echo "dev:x:1000:1000:Dev:$LIMA_HOME/_dev:/bin/sh") >"$LIMA_HOME/passwd"
+	unshare -m sh -c 'mount --bind "$0" /etc/passwd && exec setpriv --reuid 1000 --regid 1000 --clear-groups -- "$@"' \
+		"$LIMA_HOME/passwd" env HOME="$LIMA_HOME/_dev" USER=dev LIMA_HOME="$LIMA_HOME/_dev/lima" \
+		XDG_CACHE_HOME="$LIMA_HOME/_dev/cache" "$@"
+}
+
+@test "a host user with uid 1000: the guest's user has the same name and uid, and sudo" {
+	chmod 711 "$LIMA_HOME"
+	mkdir -p "$LIMA_HOME/_dev/cache"
+	cp -a "${XDG_CACHE_HOME:-$HOME/.cache}/limactl-c" "$LIMA_HOME/_dev/cache/"
+	sed '/^user:/d' "$LIMA_HOME/small.yaml" >"$LIMA_HOME/_dev/own.yaml"
+	chown -R 1000:1000 "$LIMA_HOME/_dev"
+	as_dev limactl-c start --name=own "$LIMA_HOME/_dev/own.yaml"
+	equals "$(as_dev limactl-c shell own sh -c 'id -un; id -u; pwd; sudo id -u' | tr '\n' ' ')" "dev 1000 /home/dev.guest 0 "
+	as_dev limactl-c stop own
+	as_dev limactl-c delete own
+}
+
 @test "a failing script: start says which, its code and its last lines; the machine runs, shown as degraded" {
 	cat - "$LIMA_HOME/small.yaml" >"$LIMA_HOME/bad.yaml" <<-'YAML'
 		provision:
