@@ -93,31 +93,22 @@ static pid_t lock_holder(const char *path)
 }
 #endif
 
-/* Ends the holders of one lock, first politely: QEMU then closes its disk in order. */
-static bool end_holders(const struct inst *i, enum path_name name)
-{
-	auto_free char *path = path_in(i->dir, name);
-
-	for (int n = 0; n < KILL_TRIES; n++) {
-		pid_t pid = lock_holder(path);
-
-		if (!pid)
-			return true;
-		kill(pid, n < KILL_AFTER ? SIGTERM : SIGKILL);
-		nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
-	}
-	return false;
-}
-
 int inst_kill(const struct inst *i, struct err *e)
 {
-	auto_free char *path = path_in(i->dir, PATH_HA_LOCK);
-	pid_t ha = lock_holder(path);
+	for (int n = 0; n < KILL_TRIES; n++) {
+		enum inst_status st = inst_status(i);
+		auto_free char *path = path_in(i->dir, st == INST_RUNNING ? PATH_HA_LOCK : PATH_VM_LOCK);
+		pid_t pid;
 
-	/* The host agent at once: asked, it would go on with the machine for minutes. */
-	if (ha)
-		kill(ha, SIGKILL);
-	if (!end_holders(i, PATH_HA_LOCK) || !end_holders(i, PATH_VM_LOCK))
-		return err_set(e, ERR_TIMEOUT, "processes of instance \"%s\" do not end", i->name);
-	return 0;
+		/* The lock is asked, not the list of processes: of one whose first thread has ended no files are seen. */
+		if (st != INST_RUNNING && st != INST_ORPHAN)
+			return 0;
+		pid = lock_holder(path);
+		/* The host agent at once: asked, it would go on with the machine for minutes. QEMU first politely: it then
+		 * closes its disk in order. */
+		if (pid)
+			kill(pid, st == INST_ORPHAN && n < KILL_AFTER ? SIGTERM : SIGKILL);
+		nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
+	}
+	return err_set(e, ERR_TIMEOUT, "processes of instance \"%s\" do not end", i->name);
 }
