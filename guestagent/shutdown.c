@@ -107,27 +107,38 @@ static void kill_others(int signal, int wait_ms)
 		usleep(STEP_MS * 1000);
 }
 
-/* Unmounts what lies on disks and in containers, newest first; what is busy becomes read-only or stays. */
+/* Whether a file system has something to lose: not the root (made read-only later, with every bind mount of it), not
+ * what is read-only or lives in memory. Each needless unmount would wait for the kernel. */
+static bool must_unmount(const struct mntent *m, const char *root_device)
+{
+	static const char *const volatile_types[] = { "proc", "sysfs", "devtmpfs", "devpts", "tmpfs", "cgroup2", "cgroup",
+						      "tracefs", "debugfs", "securityfs", "bpf", "mqueue", "nsfs",
+						      "rootfs", "ramfs", "binfmt_misc", "hugetlbfs" };
+
+	for (size_t i = 0; i < sizeof(volatile_types) / sizeof(volatile_types[0]); i++)
+		if (strcmp(m->mnt_type, volatile_types[i]) == 0)
+			return false;
+	return !hasmntopt(m, "ro") && strcmp(m->mnt_fsname, root_device) != 0;
+}
+
+/* Newest first; what is busy stays, its journal does not lose by it. */
 static void unmount_all(void)
 {
-	static const char *const keep[] = { "/", "/proc", "/sys", "/dev", "/run" };
-	char *targets[MOUNTS_MAX];
+	char *targets[MOUNTS_MAX], root_device[256] = "";
 	size_t n = 0;
 	struct mntent *m;
 	FILE *f = setmntent("/proc/mounts", "re");
 
-	while (f && n < MOUNTS_MAX && (m = getmntent(f)))
-		if ((targets[n] = strdup(m->mnt_dir)))
+	while (f && n < MOUNTS_MAX && (m = getmntent(f))) {
+		if (strcmp(m->mnt_dir, "/") == 0)
+			snprintf(root_device, sizeof(root_device), "%s", m->mnt_fsname);
+		else if (must_unmount(m, root_device) && (targets[n] = strdup(m->mnt_dir)))
 			n++;
+	}
 	if (f)
 		endmntent(f);
 	while (n-- > 0) {
-		bool kept = false;
-
-		for (size_t i = 0; i < sizeof(keep) / sizeof(keep[0]); i++)
-			kept |= strcmp(targets[n], keep[i]) == 0;
-		if (!kept)
-			umount2(targets[n], 0);
+		umount2(targets[n], 0);
 		free(targets[n]);
 	}
 }
