@@ -47,7 +47,7 @@ teardown_file() { vm_stop; }
 @test "a container that ended lets the page cache go (cache-trim)" {
 	local before after
 	guest sudo sh -c 'rm -f /run/lima/trim.last'
-	guest sh -c 'cat /run/lima/engine/usr/bin/dockerd >/dev/null'
+	guest sudo sh -c 'cat /proc/$(pidof dockerd)/exe /proc/$(pidof containerd)/exe >/dev/null'
 	before=$(guest awk '/^Cached:/ { print $2 }' /proc/meminfo)
 	guest docker run --rm busybox /bin/busybox true
 	trimmed() { [ "$(guest awk '/^Cached:/ { print $2 }' /proc/meminfo)" -lt $((before * 3 / 4)) ]; }
