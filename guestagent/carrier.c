@@ -205,8 +205,8 @@ static const struct {
 
 int ga_carrier_open(struct ga_carrier *c, struct ga_loop *loop, struct mux *mux, const char *spec, struct err *e)
 {
-	*c = (struct ga_carrier){ .watch = { -1, on_event }, .listener = { -1, on_peer }, .listen_fd = -1, .loop = loop,
-				  .mux = mux };
+	*c = (struct ga_carrier){ .watch = { -1, on_event }, .listener = { -1, on_peer }, .listen_fd = -1,
+				  .loop = loop, .mux = mux };
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		size_t n = strlen(kinds[i].prefix);
 		int fd;

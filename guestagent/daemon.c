@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "guestagent/exec.h"
 #include "guestagent/power.h"
 #include "guestagent/provision.h"
 #include "guestagent/session.h"
@@ -17,6 +18,8 @@
 #include "guestagent/trim.h"
 #include "lib/io.h"
 #include "lib/log.h"
+
+enum { FILES_WANTED = MUX_STREAMS_MAX + 4 * GA_JOBS_MAX + 64 };
 
 struct options {
 	const char *carrier, *settings, *run_dir;
@@ -143,13 +146,15 @@ static int load_settings(struct daemon *d, const char *path, struct err *e)
 /* Every stream needs descriptors, a command does not: it gets back what we had. */
 static void raise_limits(struct ga *ga)
 {
-	struct rlimit all;
+	struct rlimit all = { FILES_WANTED, FILES_WANTED };
 
 	if (getrlimit(RLIMIT_NOFILE, &ga->files) < 0)
 		return;
-	all = ga->files;
-	all.rlim_cur = all.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &all);
+	if (ga->files.rlim_max >= FILES_WANTED || setrlimit(RLIMIT_NOFILE, &all) < 0) {
+		all = ga->files;
+		all.rlim_cur = all.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &all);
+	}
 }
 
 /* So that no descriptor of ours can be 0, 1 or 2. */

@@ -35,7 +35,7 @@ int script_index(const char *key)
 
 static void log_path(char *path, size_t size, const char *run_dir)
 {
-	/* In a guest where everybody looks for it; elsewhere (tests, the fake driver) the run folder is all we may use. */
+	/* In a guest where everybody looks for it; elsewhere (tests, the fake driver) the run folder is all we own. */
 	if (strcmp(run_dir, RUN_DIR) == 0)
 		snprintf(path, size, "/var/log/lima-provision.log");
 	else

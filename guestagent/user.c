@@ -41,6 +41,7 @@ int ga_user_find(struct ga_user *u, const struct settings *s, bool root, struct 
 	const char *name = root ? "root" : settings_get(s, "user.name", "root");
 	const struct passwd *pw = getpwnam(name);
 	bool is_root = strcmp(name, "root") == 0;
+	const char *home = pw ? pw->pw_dir : is_root ? "/root" : "/";
 
 #define USER_SETTING(key) (root ? NULL : settings_get(s, key, NULL))
 	if (!pw && !is_root && !USER_SETTING("user.uid"))
@@ -48,7 +49,7 @@ int ga_user_find(struct ga_user *u, const struct settings *s, bool root, struct 
 	u->uid = take_id(USER_SETTING("user.uid"), pw ? pw->pw_uid : 0);
 	u->gid = take_id(USER_SETTING("user.gid"), pw ? pw->pw_gid : u->uid);
 	if (take(u->name, sizeof(u->name), name, "root") < 0 ||
-	    take(u->home, sizeof(u->home), USER_SETTING("user.home"), pw ? pw->pw_dir : is_root ? "/root" : "/") < 0 ||
+	    take(u->home, sizeof(u->home), USER_SETTING("user.home"), home) < 0 ||
 	    take(u->shell, sizeof(u->shell), USER_SETTING("user.shell"), pw ? pw->pw_shell : "/bin/sh") < 0)
 		return err_set(e, ERR_INVALID, "name, home or shell of user \"%.64s\" is too long", name);
 #undef USER_SETTING

@@ -1,118 +1,7 @@
-/* Commands through the guest agent: exit codes, signals, streams, terminals. */
-#include "tests/unit/ga_host.h"
+/* Commands through the guest agent: exit codes, signals, streams. */
+#include "tests/unit/ga_client.h"
 
 #include "guestagent/job.h"
-#include "lib/execproto.h"
-
-static struct host host;
-
-static int begin(void **state)
-{
-	(void)state;
-	host_begin(&host);
-	host_file(&host, "settings", "env.FROM_SETTINGS=a b\nuser.name=root\nuser.home=/\nuser.shell=/bin/sh\n", 0600);
-	host_start_agent(&host);
-	return 0;
-}
-
-static int end(void **state)
-{
-	(void)state;
-	host_end(&host);
-	return 0;
-}
-
-/* --- a client --- */
-
-struct client {
-	struct peer peer;
-	struct buf out, err;
-	int status; /* -1: none yet */
-	char failed[1000];
-};
-
-static void send_record(struct client *c, enum ep_type type, const void *payload, size_t n)
-{
-	uint8_t header[EP_HEADER];
-
-	ep_header_pack(header, type, n);
-	peer_write(&c->peer, header, sizeof(header));
-	peer_write(&c->peer, payload, n);
-}
-
-static void run(struct client *c, const struct ep_start *s)
-{
-	const struct ap_open o = { .kind = AP_OPEN_EXEC };
-	static uint8_t payload[EP_START_MAX];
-	ssize_t n = ep_start_pack(s, payload, sizeof(payload));
-
-	assert_true(n > 0);
-	memset(c, 0, sizeof(*c));
-	c->out = c->err = (struct buf)BUF_INIT(256 << 20);
-	c->status = -1;
-	peer_open(&host, &c->peer, &o);
-	c->peer.keep = true;
-	send_record(c, EP_START, payload, (size_t)n);
-}
-
-/* exec: not every login shell replaces itself by its last command, and signals go to the whole group. */
-static void run_sh(struct client *c, const char *script)
-{
-	run(c, &(struct ep_start){ .term = "", .workdir = "", .shell = "", .argc = 4, .argv = { "exec", "sh", "-c", script } });
-}
-
-/* Takes apart what has come. */
-static void digest(struct client *c)
-{
-	struct buf *got = &c->peer.got;
-	size_t at = 0, len;
-	enum ep_type type;
-
-	while (got->len - at >= EP_HEADER) {
-		const uint8_t *p = (uint8_t *)got->data + at;
-
-		assert_int_equal(ep_header_unpack(p, &type, &len), 0);
-		if (got->len - at < EP_HEADER + len)
-			break;
-		p += EP_HEADER;
-		at += EP_HEADER + len;
-		assert_int_equal(c->status, -1); /* nothing comes after EXIT */
-		if (type == EP_STDOUT)
-			buf_add(&c->out, p, len);
-		else if (type == EP_STDERR)
-			buf_add(&c->err, p, len);
-		else if (type == EP_EXIT)
-			c->status = (int)(p[0] | (unsigned)p[1] << 8 | (unsigned)p[2] << 16 | (unsigned)p[3] << 24);
-		else
-			snprintf(c->failed, sizeof(c->failed), "%.*s", (int)len, (const char *)p);
-	}
-	if (at)
-		buf_drop_front(got, at);
-}
-
-static bool has(struct client *c, const char *text)
-{
-	digest(c);
-	return c->out.len && strstr(c->out.data, text);
-}
-
-/* Waits for the end and returns the status; the stream must end by itself. */
-static int finish(struct client *c)
-{
-	host_until(&host, c->peer.end || c->peer.reset);
-	assert_false(c->peer.reset);
-	digest(c);
-	mux_finish(c->peer.s);
-	host_until(&host, c->peer.closed);
-	return c->status;
-}
-
-static void done(struct client *c)
-{
-	buf_free(&c->peer.got);
-	buf_free(&c->out);
-	buf_free(&c->err);
-}
 
 static int status_of(const char *script)
 {
@@ -157,12 +46,14 @@ static void environment_of_a_login(void **state)
 	(void)state;
 	run(&c, &(struct ep_start){ .term = "", .workdir = "/tmp", .shell = "", .argc = 3, .envc = 1,
 				    .argv = { "sh", "-c",
-					      "echo \"$HOME|$USER|$LOGNAME|$SHELL|$FROM_SETTINGS|$FROM_CLIENT|$LANG|$PWD\"" },
+					      "echo \"$HOME|$USER|$LOGNAME|$SHELL|$FROM_SETTINGS|$FROM_CLIENT|\""
+					      "\"$LANG|$PWD\"" },
 				    .env = { "FROM_CLIENT=x=y" } });
 	assert_int_equal(finish(&c), 0);
 	assert_string_equal(c.out.data, "/|root|root|/bin/sh|a b|x=y||/tmp\n");
 	done(&c);
-	run(&c, &(struct ep_start){ .term = "", .workdir = "/no/such/folder", .shell = "", .argc = 1, .argv = { "pwd" } });
+	run(&c, &(struct ep_start){ .term = "", .workdir = "/no/such/folder", .shell = "", .argc = 1,
+				    .argv = { "pwd" } });
 	assert_int_equal(finish(&c), 0);
 	assert_string_equal(c.out.data, "/\n");
 	done(&c);
@@ -172,7 +63,8 @@ static void words_arrive_byte_for_byte(void **state)
 {
 	struct client c;
 	struct ep_start s = { .term = "", .workdir = "", .shell = "", .argc = 9,
-			      .argv = { "printf", "<%s>", "", "a b", "it's", "$HOME `id`", "\"\\\n\t", "*", "\xff\x01!#~" } };
+			      .argv = { "printf", "<%s>", "", "a b", "it's", "$HOME `id`", "\"\\\n\t", "*",
+					"\xff\x01!#~" } };
 
 	(void)state;
 	run(&c, &s);
@@ -258,17 +150,6 @@ static void signals_reach_the_group(void **state)
 	send_record(&c, EP_SIGNAL, "\17", 1);
 	assert_int_equal(finish(&c), 128 + SIGTERM);
 	done(&c);
-}
-
-static bool gone(pid_t pid)
-{
-	return kill(pid, 0) < 0 && errno == ESRCH;
-}
-
-static pid_t pid_of(struct client *c)
-{
-	host_until(&host, has(c, "\n"));
-	return (pid_t)atoi(c->out.data);
 }
 
 static void a_client_that_goes_hangs_up(void **state)
@@ -376,65 +257,13 @@ static void a_hundred_at_once(void **state)
 	assert_int_equal(mux_count(host.mux), 0);
 }
 
-static void start_tty(struct client *c, const char *script)
-{
-	run(c, &(struct ep_start){ .tty = true, .rows = 30, .cols = 100, .term = "xterm", .workdir = "", .shell = "",
-				   .argc = 4, .argv = { "exec", "sh", "-c", script } });
-}
-
-static void a_terminal_has_a_size_and_a_name(void **state)
-{
-	struct client c;
-
-	(void)state;
-	start_tty(&c, "tty; stty size; echo $TERM; trap 'stty size; exit 6' WINCH; echo ready; while :; do sleep 0.1; done");
-	host_until(&host, has(&c, "ready"));
-	assert_non_null(strstr(c.out.data, "/dev/pts/"));
-	assert_non_null(strstr(c.out.data, "30 100\r\n"));
-	assert_non_null(strstr(c.out.data, "xterm\r\n"));
-	send_record(&c, EP_WINDOW, "\x32\0\x2c\1", 4);
-	assert_int_equal(finish(&c), 6);
-	assert_non_null(strstr(c.out.data, "50 300\r\n"));
-	assert_int_equal(c.err.len, 0);
-	done(&c);
-}
-
-static void a_terminal_passes_keys(void **state)
-{
-	struct client c;
-
-	(void)state;
-	start_tty(&c, "trap 'exit 9' INT; echo ready; while :; do sleep 0.1; done");
-	host_until(&host, has(&c, "ready"));
-	send_record(&c, EP_STDIN, "\3", 1);
-	assert_int_equal(finish(&c), 9);
-	done(&c);
-	start_tty(&c, "echo ready; cat; exit 8");
-	host_until(&host, has(&c, "ready"));
-	send_record(&c, EP_STDIN_END, "", 0);
-	assert_int_equal(finish(&c), 8);
-	done(&c);
-}
-
-static void a_terminal_hangs_up(void **state)
-{
-	struct client c;
-	pid_t pid;
-
-	(void)state;
-	start_tty(&c, "echo $$; exec sleep 100");
-	pid = pid_of(&c);
-	mux_reset(c.peer.s, MUX_RESET_ABORT);
-	host_until(&host, gone(pid));
-	done(&c);
-}
-
 static void what_cannot_start_says_why(void **state)
 {
 	struct client c;
 
 	(void)state;
-	run(&c, &(struct ep_start){ .term = "", .workdir = "", .shell = "/bin/nosuch", .argc = 1, .argv = { "true" } });
+	run(&c, &(struct ep_start){ .term = "", .workdir = "", .shell = "/bin/nosuch", .argc = 1,
+				    .argv = { "true" } });
 	finish(&c);
 	assert_string_equal(c.failed, "the guest has no shell \"/bin/nosuch\"");
 	done(&c);
@@ -490,12 +319,9 @@ int main(void)
 		cmocka_unit_test(all_output_comes_before_the_end),
 		cmocka_unit_test(sixty_four_mib_through_cat),
 		cmocka_unit_test(a_hundred_at_once),
-		cmocka_unit_test(a_terminal_has_a_size_and_a_name),
-		cmocka_unit_test(a_terminal_passes_keys),
-		cmocka_unit_test(a_terminal_hangs_up),
 		cmocka_unit_test(what_cannot_start_says_why),
 		cmocka_unit_test(nonsense_resets_the_stream),
 	};
 
-	return cmocka_run_group_tests(tests, begin, end);
+	return cmocka_run_group_tests(tests, client_begin, client_end);
 }

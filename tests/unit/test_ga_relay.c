@@ -45,7 +45,8 @@ static int listen_tcp(int family, struct ap_open *o)
 	assert_true(fd >= 0);
 	io_set_nonblock(fd, false);
 	assert_int_equal(getsockname(fd, (struct sockaddr *)&ss, &len), 0);
-	o->port = ntohs(family == AF_INET ? ((struct sockaddr_in *)&ss)->sin_port : ((struct sockaddr_in6 *)&ss)->sin6_port);
+	/* the port is at the same place in both families */
+	o->port = ntohs(((struct sockaddr_in *)&ss)->sin_port);
 	return fd;
 }
 
