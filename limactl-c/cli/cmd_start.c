@@ -39,7 +39,7 @@ static int find_instance(const char *arg, const struct start_opts *o, struct ins
 
 static int start(const struct inst *i, bool fresh, const struct start_opts *o, struct err *e)
 {
-	switch (inst_settled(i)) {
+	switch (launch_status(i)) {
 	case INST_RUNNING:
 		say_info("The instance \"%s\" is running already. Run `limactl-c shell %s` to open the shell.", i->name,
 			 i->name);

@@ -30,6 +30,8 @@ enum {
 	LOG_LIMIT = 1 << 20,       /* bytes a log may have before a start sets it aside */
 	LINE_LIMIT = 1 << 20,      /* of one event line */
 	STATUS_MS = 1000,
+	STATUS_TRIES = 100,        /* STATUS_PAUSE_NS apart */
+	STATUS_PAUSE_NS = 20 * 1000 * 1000,
 	END_MS = 40 * 1000,        /* a host agent asked to end is given this long */
 	LAST_LINES = 5,
 };
@@ -290,6 +292,24 @@ static int finished(struct start *s, struct err *e)
 	say_info("READY. Run `limactl-c shell %s` to open the shell.", name);
 	show_message(s->inst);
 	return 0;
+}
+
+enum inst_status launch_status(const struct inst *i)
+{
+	enum inst_status st = inst_status(i);
+
+	for (int n = 0; st == INST_RUNNING && n < STATUS_TRIES; n++) {
+		struct hac_answer a = HAC_ANSWER_INIT;
+		struct err silent = { 0 };
+		int rc = hac_request(i->dir, "GET", "/v1/info", NULL, STATUS_MS, &a, &silent);
+
+		buf_free(&a.body);
+		if (rc == 0 || silent.kind == ERR_TIMEOUT)
+			break;
+		nanosleep(&(struct timespec){ .tv_nsec = STATUS_PAUSE_NS }, NULL);
+		st = inst_status(i);
+	}
+	return st;
 }
 
 int launch(const struct inst *i, unsigned timeout, bool foreground, struct err *e)

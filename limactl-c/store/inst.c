@@ -14,7 +14,6 @@
 
 #include "lib/buf.h"
 #include "lib/cleanup.h"
-#include "lib/sock.h"
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/store/paths.h"
@@ -23,8 +22,6 @@ enum {
 	NAME_MAX_LENGTH = 76,
 	/* A look at a lock holds it for microseconds; who wants it for good tries this often, 2 ms apart. */
 	LOCK_TRIES = 50,
-	SETTLE_TRIES = 300,
-	SETTLE_NS = 10000000,
 };
 
 static bool ends_with(const char *s, const char *end)
@@ -267,23 +264,6 @@ enum inst_status inst_status(const struct inst *i)
 	if (stat(yaml, &st) < 0 || !S_ISREG(st.st_mode) || access(yaml, R_OK) < 0)
 		return INST_BROKEN;
 	return INST_STOPPED;
-}
-
-enum inst_status inst_settled(const struct inst *i)
-{
-	auto_free char *sock = path_in(i->dir, PATH_HA_SOCK);
-	enum inst_status st = inst_status(i);
-
-	for (int n = 0; st == INST_RUNNING && n < SETTLE_TRIES; n++) {
-		struct err nobody = { 0 };
-		auto_close int fd = sock_connect_unix(sock, &nobody);
-
-		if (fd >= 0)
-			break;
-		nanosleep(&(struct timespec){ .tv_nsec = SETTLE_NS }, NULL);
-		st = inst_status(i);
-	}
-	return st;
 }
 
 const char *inst_status_word(enum inst_status s)

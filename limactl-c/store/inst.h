@@ -42,9 +42,6 @@ int inst_create(const char *name, const char *yaml, size_t len, struct inst *out
 int inst_delete(const struct inst *i, struct err *e);
 
 enum inst_status inst_status(const struct inst *i);
-/* As inst_status(), but waits, a few seconds at most, while a host agent holds the lock and nobody answers at ha.sock:
- * it is on its way up, or was killed and is not quite gone. */
-enum inst_status inst_settled(const struct inst *i);
 const char *inst_status_word(enum inst_status s); /* Lima's: Stopped, Running, Broken */
 
 /* Takes one of the locks; the descriptor holds it (inheritable when keep). ERR_EXISTS: another process holds it. */

@@ -72,9 +72,9 @@ agent_pid() { control a GET status | jq -r .agent.pid; }
 @test "the host agent killed and started again: the machine is adopted, 20 times" {
 	local i vm
 	vm=$(agent_pid)
+	# At once: the killed one may still hold its lock for a moment.
 	for i in $(seq 20); do
 		kill -9 "$(ha_pid a)"
-		wait_until 5 gone "$(ha_pid a)"
 		limactl-c start a
 		equals "$(guest echo "round $i")" "round $i"
 		equals "$(agent_pid)" "$vm"
