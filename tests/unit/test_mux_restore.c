@@ -87,8 +87,12 @@ static void swap_guest(uint64_t seed, int situation, unsigned *resumed)
 		mux_carrier_open(host->m);
 		pair_settle(&now);
 	}
-	if (situation == OLDER || situation == OLDER_AND_DIFFERENT)
+	if (situation == OLDER || situation == OLDER_AND_DIFFERENT) {
+		/* All else fits, down to the last byte. */
+		pair_settle(&now);
+		pair_settle(&then);
 		end_say(&now.end[1], 4);
+	}
 	if (situation == OLDER_IN_ALL)
 		work(&now, 100);
 	if (situation != SAME_STATE)
@@ -108,6 +112,7 @@ static void swap_guest(uint64_t seed, int situation, unsigned *resumed)
 	run_together(host, guest);
 	assert_true(host->up && guest->up);
 	assert_int_equal(host->resumed, guest->resumed);
+	assert_int_equal(host->ups, situation == OLDER_LINK ? 3 : 2); /* judged right at once */
 	assert_int_equal(host->expected_message, guest->next_message);
 	assert_int_equal(guest->expected_message, host->next_message);
 	assert_int_equal(mux_count(host->m) + mux_count(guest->m), 0);
