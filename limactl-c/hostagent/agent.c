@@ -149,7 +149,7 @@ void ha_exec(struct ha *ha, int fd, const void *early, size_t early_len)
 
 	if (n < 0)
 		abort(); /* it is of one fixed size */
-	conn_start(ha->conns, fd, request, (size_t)n, early, early_len);
+	conn_start(ha->conns, fd, true, request, (size_t)n, early, early_len);
 }
 
 /* --- the whole --- */

@@ -28,6 +28,7 @@ struct conn {
 	int fd; /* -1 once both directions have ended */
 	struct watch *watch;
 	struct buf early; /* bytes of the client that wait for the stream */
+	bool job;         /* see conn_start() */
 	bool in_ended;    /* the client will send no more */
 	bool out_ended;   /* the guest's end was passed on */
 	bool in_blocked;  /* the stream takes no more for now */
@@ -81,7 +82,7 @@ static void update(struct conn *c)
 		return;
 	}
 	watch_set(c->watch, (c->st.mux && !c->in_ended && !c->in_blocked ? WATCH_READ : 0) |
-				    (c->out_blocked ? WATCH_WRITE : 0));
+				    (c->job && c->in_blocked ? WATCH_HANGUP : 0) | (c->out_blocked ? WATCH_WRITE : 0));
 }
 
 /* Client to guest. -1: c is gone. */
@@ -142,7 +143,7 @@ static void on_fd(void *ctx, unsigned events)
 {
 	struct conn *c = ctx;
 
-	if ((events & WATCH_ERROR) && sock_error(c->fd)) {
+	if ((events & WATCH_HANGUP) || ((events & WATCH_ERROR) && sock_error(c->fd))) {
 		conn_abort(c, MUX_RESET_ABORT);
 		return;
 	}
@@ -202,13 +203,15 @@ static const struct stream_ops conn_ops = {
 	.closed = on_closed,
 };
 
-void conn_start(struct conns *cs, int fd, const uint8_t *request, size_t len, const void *early, size_t early_len)
+void conn_start(struct conns *cs, int fd, bool job, const uint8_t *request, size_t len, const void *early,
+		size_t early_len)
 {
 	struct conn *c = xcalloc(1, sizeof(*c));
 
 	c->st.ops = &conn_ops;
 	c->all = cs;
 	c->fd = fd;
+	c->job = job;
 	c->early.max = MUX_WINDOW / 2;
 	if (early_len && buf_add(&c->early, early, early_len) < 0)
 		abort();

@@ -20,7 +20,9 @@ void conns_free(struct conns *cs); /* closes them all; before guest_free() */
 size_t conns_count(const struct conns *cs);
 
 /* Relays fd, which is taken and non-blocking, to what request asks for. early are bytes that were read from fd already
- * (at most half a mux window). */
-void conn_start(struct conns *cs, int fd, const uint8_t *request, size_t len, const void *early, size_t early_len);
+ * (at most half a mux window). job: when the client hangs up, the guest's side is reset even if it has
+ * not taken everything yet, so that a command ends with who ran it. */
+void conn_start(struct conns *cs, int fd, bool job, const uint8_t *request, size_t len, const void *early,
+		size_t early_len);
 
 #endif

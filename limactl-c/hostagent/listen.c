@@ -65,7 +65,7 @@ static void on_connection(void *ctx, unsigned events)
 
 	(void)events;
 	for (int i = 0; i < ACCEPT_BATCH && (fd = listen_next(ln->fd)) >= 0; i++)
-		conn_start(ln->conns, fd, ln->request, ln->request_len, NULL, 0);
+		conn_start(ln->conns, fd, false, ln->request, ln->request_len, NULL, 0);
 }
 
 static struct listener *listener_new(struct loop *l, struct conns *cs, int fd)

@@ -21,7 +21,8 @@ void loop_on_signal(struct loop *l, int signum, void (*fn)(void *ctx, int signum
 
 /* --- descriptors --- */
 
-enum { WATCH_READ = 1, WATCH_WRITE = 2, WATCH_ERROR = 4 };
+/* WATCH_HANGUP: the peer will send no more; for who does not read just then. */
+enum { WATCH_READ = 1, WATCH_WRITE = 2, WATCH_ERROR = 4, WATCH_HANGUP = 8 };
 
 struct watch;
 

@@ -5,6 +5,7 @@ static struct peer p;
 static int client; /* the test's end of the connection */
 static const uint8_t *request;
 static size_t request_len;
+static bool job; /* the connection is a command's */
 
 static int begin(void **state)
 {
@@ -14,6 +15,7 @@ static int begin(void **state)
 	(void)state;
 	request_len = (size_t)ap_open_pack(&o, bytes, sizeof(bytes));
 	request = bytes;
+	job = false;
 	peer_begin(&p);
 	return 0;
 }
@@ -33,7 +35,7 @@ static void connect_client(const char *early)
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
 	client = fds[0];
 	io_set_nonblock(client, true);
-	conn_start(p.conns, fds[1], request, request_len, early, strlen(early));
+	conn_start(p.conns, fds[1], job, request, request_len, early, strlen(early));
 }
 
 static bool client_ready(struct peer *peer)
@@ -186,6 +188,22 @@ static void a_side_that_does_not_read_holds_the_other_back(void **state)
 	peer_run(&p, all_arrived);
 }
 
+static void a_command_ends_with_its_client_though_its_input_is_stuck(void **state)
+{
+	(void)state;
+	p.mode = PEER_HOLD;
+	job = true;
+	guest_connect(p.guest);
+	connect_client("");
+	peer_run(&p, guest_has_stream);
+	pushed = 0;
+	peer_run(&p, client_is_stuck);
+	close(client);
+	client = -1;
+	peer_run(&p, guest_saw_reset);
+	assert_int_equal(conns_count(p.conns), 0);
+}
+
 static void streams_survive_a_lost_carrier(void **state)
 {
 	(void)state;
@@ -259,6 +277,7 @@ int main(void)
 		T(a_refused_connection_ends),
 		T(a_broken_client_resets_the_guest),
 		T(a_side_that_does_not_read_holds_the_other_back),
+		T(a_command_ends_with_its_client_though_its_input_is_stuck),
 		T(streams_survive_a_lost_carrier),
 		T(a_new_guest_agent_resets_streams_and_takes_new_ones),
 		T(without_a_machine_the_link_is_not_made),
