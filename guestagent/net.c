@@ -115,3 +115,15 @@ int net_up(const struct setup *su, struct err *e)
 		return -1;
 	return card_up(su, fd, e);
 }
+
+int net_up_if_down(const struct setup *su, struct err *e)
+{
+	auto_close int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ifreq r = { 0 };
+
+	if (fd < 0)
+		return err_errno(e, "no sockets");
+	if (find_card(r.ifr_name, e) < 0)
+		return -1;
+	return ioctl(fd, SIOCGIFADDR, &r) < 0 ? net_up(su, e) : 0;
+}

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "guestagent/openrc.h"
 #include "guestagent/provision.h"
 #include "guestagent/setup_steps.h"
 #include "guestagent/tuning.h"
@@ -24,23 +25,29 @@ static int boot_scripts(const struct setup *su, struct err *e)
 	return 0;
 }
 
+/* A lean guest's setup is one run. With OpenRC there are two: by the service lima-setup before anything else starts,
+ * and by lima-agent when the guest's own services have had their chance to bring the network up. */
+enum { LEAN = 1, EARLY = 2, LATE = 4 };
+
 /* In this order: nothing logs before /var/log is in place, and scripts find a finished machine. */
 static const struct {
 	const char *name;
 	int (*run)(const struct setup *su, struct err *e);
+	unsigned when;
 } steps[] = {
-	{ "mounts", setup_mounts },
-	{ "boot id", setup_boot_id },
-	{ "clock", setup_clock },
-	{ "root disk", setup_grow_root },
-	{ "tuning", tuning_apply },
-	{ "engine disk", engine_link },
-	{ "engine modules", engine_modules },
-	{ "host name", setup_hostname },
-	{ "network", net_up },
-	{ "environment", setup_environment },
-	{ "user", setup_user },
-	{ "boot scripts", boot_scripts },
+	{ "mounts", setup_mounts, LEAN | EARLY },
+	{ "boot id", setup_boot_id, LEAN | EARLY },
+	{ "clock", setup_clock, LEAN | EARLY },
+	{ "root disk", setup_grow_root, LEAN | EARLY },
+	{ "tuning", tuning_apply, LEAN | EARLY },
+	{ "engine disk", engine_link, LEAN | EARLY },
+	{ "engine modules", engine_modules, LEAN | EARLY },
+	{ "host name", setup_hostname, LEAN | EARLY },
+	{ "network", net_up, LEAN },
+	{ "network", net_up_if_down, LATE },
+	{ "environment", setup_environment, LEAN | EARLY },
+	{ "user", setup_user, LEAN | EARLY },
+	{ "boot scripts", boot_scripts, LEAN | LATE },
 };
 enum { STEPS = sizeof(steps) / sizeof(steps[0]) };
 
@@ -52,34 +59,66 @@ static int load(struct settings *s, struct buf *text, struct err *e)
 	return text->len ? settings_parse(s, text->data, e) : 0;
 }
 
-static void run_steps(const struct setup *su)
+static int run_steps(const struct setup *su, unsigned when)
 {
 	struct err e = { 0 };
-	pid_t modules = su_start(power_modules, &e);
+	pid_t modules = when & LATE ? 0 : su_start(power_modules, &e);
 
 	if (modules < 0)
 		su_warn(su, "power button: %s", e.msg);
 	for (size_t i = 0; i < STEPS; i++)
-		if (steps[i].run(su, &e) < 0)
+		if (steps[i].when & when && steps[i].run(su, &e) < 0)
 			su_warn(su, "%s: %s", steps[i].name, e.msg);
 	/* The daemon looks for the button once, when it starts. Absent modules are no error here. */
 	if (modules > 0)
 		su_wait(modules, power_modules[0], &e);
-	if (su_write(su, RUN_DIR "/setup.done", "", 0644, &e) < 0)
+	if (!(when & EARLY) && su_write(su, RUN_DIR "/setup.done", "", 0644, &e) < 0)
 		su_warn(su, "%s", e.msg);
+	return 0;
 }
 
-/* setup [--check]: with --check nothing is changed; it prints for each tuning whether it is in force. */
+static int check(const struct setup *su, unsigned unused)
+{
+	(void)unused;
+	return tuning_check(su, stdout);
+}
+
+static int openrc(const struct setup *su, unsigned unused)
+{
+	struct err e;
+
+	(void)unused;
+	if (openrc_configure(su, &e) == 0)
+		return 0;
+	su_warn(su, "guest.init: openrc: %s", e.msg);
+	return 1;
+}
+
+static const struct {
+	const char *word;
+	int (*run)(const struct setup *su, unsigned when);
+	unsigned when;
+} modes[] = {
+	{ "", run_steps, LEAN },
+	{ "--early", run_steps, EARLY },
+	{ "--late", run_steps, LATE },
+	{ "--openrc", openrc, 0 },
+	{ "--check", check, 0 },
+};
+enum { MODES = sizeof(modes) / sizeof(modes[0]) };
+
 int setup_main(int argc, char **argv)
 {
 	static struct settings settings;
 	struct setup su = { &settings, "" };
 	auto_buf text = BUF_INIT(SETTINGS_SIZE_MAX);
 	struct err e = { 0 };
-	bool check = argc == 2 && strcmp(argv[1], "--check") == 0;
+	size_t i = 0;
 
-	if (argc != 1 && !check) {
-		fprintf(stderr, "usage: setup [--check]\n");
+	while (i < MODES && (argc > 2 || strcmp(modes[i].word, argc == 2 ? argv[1] : "") != 0))
+		i++;
+	if (i == MODES) {
+		fprintf(stderr, "usage: setup [--early|--late|--openrc|--check]\n");
 		return 2;
 	}
 	setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", 1);
@@ -88,8 +127,5 @@ int setup_main(int argc, char **argv)
 		settings.count = 0;
 		su_warn(&su, "settings: %s; defaults are used", e.msg);
 	}
-	if (check)
-		return tuning_check(&su, stdout);
-	run_steps(&su);
-	return 0;
+	return modes[i].run(&su, modes[i].when);
 }

@@ -5,6 +5,7 @@
  * `agent service containerd|dockerd` kept alive, `agent shutdown` before init kills what is left.
  *
  * Settings read from /run/lima/settings (lib/settings.h); the plan writes them. Every one may be missing.
+ *   init                   "openrc": the guest keeps its own init; anything else: lean
  *   hostname               default "lima"
  *   user.name              default "root"; "root" makes no user
  *   user.uid, user.gid     default 1000; gid defaults to the uid
@@ -27,6 +28,11 @@
  *   tuning.dockerLogSize   bytes of one container log file, 0 = unlimited
  *   tuning.dockerLogFiles  how many of them are kept
  *   tuning.buildCache      bytes BuildKit's garbage collector keeps, 0 = BuildKit's own
+ *   tuning.skipBootMenu, tuning.noCloudInitHotplug   "true": with init=openrc only
+ *
+ * With init=openrc /lima/init runs `agent setup --openrc` before the guest's init, which writes OpenRC services that
+ * run `agent setup --early`, `agent setup --late`, `agent daemon` and `agent service …` (guestagent/openrc.h).
+ * `agent setup --check` changes nothing and prints for each tuning whether it is in force.
  *
  * Left for others in /run/lima: boot-id (16 hexadecimal digits and a newline, random), setup.warnings (one sentence
  * a line, missing when there was none), environment (NAME=VALUE lines of env.*), engine/ (mounted engine disk),

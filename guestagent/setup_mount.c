@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,7 +15,7 @@
 #include "lib/cleanup.h"
 #include "lib/io.h"
 
-/* Beside proc, sys and dev, which /lima/init has mounted. EBUSY: it is there already. */
+/* Beside proc, sys and dev, which /lima/init has mounted. One that is there already stays as it is. */
 static const struct {
 	const char *type, *target, *options;
 	unsigned long flags;
@@ -25,6 +26,15 @@ static const struct {
 	{ "cgroup2", "/sys/fs/cgroup", "nsdelegate", MS_NOSUID | MS_NODEV | MS_NOEXEC, 0555 },
 	{ "tracefs", "/sys/kernel/tracing", NULL, MS_NOSUID | MS_NODEV | MS_NOEXEC, 0755 },
 };
+
+static bool is_mounted(const char *path)
+{
+	char parent[SU_PATH_MAX + 4];
+	struct stat here, above;
+
+	snprintf(parent, sizeof(parent), "%s/..", path);
+	return stat(path, &here) == 0 && stat(parent, &above) == 0 && here.st_dev != above.st_dev;
+}
 
 /* Every controller there is, for the children of the root group. */
 static int enable_controllers(const struct setup *su, struct err *e)
@@ -56,6 +66,8 @@ int setup_mounts(const struct setup *su, struct err *e)
 	for (size_t i = 0; i < sizeof(mounts) / sizeof(mounts[0]); i++) {
 		if (access(su_path(su, mounts[i].target, path), F_OK) < 0 &&
 		    su_mkdirs(su, mounts[i].target, mounts[i].mode, &first) < 0)
+			continue;
+		if (is_mounted(path))
 			continue;
 		if (mount(mounts[i].type, path, mounts[i].type, mounts[i].flags, mounts[i].options) < 0 &&
 		    errno != EBUSY && !first.kind)

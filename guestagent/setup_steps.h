@@ -18,6 +18,7 @@ int setup_hostname(const struct setup *su, struct err *e);    /* setup_host.c */
 int setup_environment(const struct setup *su, struct err *e);
 int setup_user(const struct setup *su, struct err *e);        /* setup_user.c */
 int net_up(const struct setup *su, struct err *e);            /* net.c */
+int net_up_if_down(const struct setup *su, struct err *e);    /* only when the card has no address */
 int engine_link(const struct setup *su, struct err *e);       /* engine.c */
 int tuning_apply(const struct setup *su, struct err *e);      /* tuning.c */
 

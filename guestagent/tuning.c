@@ -9,6 +9,7 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include "guestagent/openrc.h"
 #include "guestagent/power.h"
 #include "guestagent/setup.h"
 #include "guestagent/setup_steps.h"
@@ -19,7 +20,9 @@ struct tuning {
 	int (*apply)(const struct setup *su, struct err *e);
 	/* 0 = in force; -1 with the reason. */
 	int (*check)(const struct setup *su, struct err *e);
-	bool always; /* not a setting: part of every lean guest */
+	bool always; /* not a setting: part of every guest */
+	/* With OpenRC: what its services and files must say, on or off; NULL: nothing. */
+	int (*openrc)(const struct setup *su, bool on, struct err *e);
 };
 
 static bool file_has(const struct setup *su, const char *path, const char *text)
@@ -108,6 +111,10 @@ static int check_syslog(const struct setup *su, struct err *e)
 
 static int check_getty(const struct setup *su, struct err *e)
 {
+	/* A guest with its own init may have one where somebody can sit. */
+	if (openrc_is(su))
+		return openrc_has_stray_getty(su) ?
+			       err_set(e, ERR_STATE, "/etc/inittab starts a getty on a missing console") : 0;
 	if (file_has(su, "/etc/inittab", "getty"))
 		return err_set(e, ERR_STATE, "/etc/inittab starts a getty");
 	return runs("/getty ") ? err_set(e, ERR_STATE, "a getty runs") : 0;
@@ -160,18 +167,24 @@ static void builder_options(const struct setup *su, char *out, size_t size)
 
 int tuning_docker_json(const struct setup *su, struct buf *b)
 {
+	const char *between = "";
 	char text[200];
 	int bad = buf_adds(b, "{\n");
 
 	if (su_number(su, "tuning.dockerLogSize", 0)) {
 		log_options(su, text, sizeof(text));
-		bad |= buf_addf(b, "  \"log-driver\": \"json-file\",\n  %s,\n", text);
+		bad |= buf_addf(b, "  \"log-driver\": \"json-file\",\n  %s", text);
+		between = ",\n";
 	}
 	if (su_number(su, "tuning.buildCache", 0)) {
 		builder_options(su, text, sizeof(text));
-		bad |= buf_addf(b, "  %s,\n", text);
+		bad |= buf_addf(b, "%s  %s", between, text);
+		between = ",\n";
 	}
-	return bad | buf_adds(b, "  \"containerd\": \"/run/containerd/containerd.sock\"\n}\n") ? -1 : 0;
+	/* A guest's own dockerd keeps a containerd of its own. */
+	if (su_flag(su, "docker", false))
+		bad |= buf_addf(b, "%s  \"containerd\": \"/run/containerd/containerd.sock\"", between);
+	return bad | buf_adds(b, "\n}\n") ? -1 : 0;
 }
 
 int tuning_containerd_toml(const struct setup *su, struct buf *b)
@@ -246,22 +259,33 @@ static int check_stop(const struct setup *su, struct err *e)
 		       0 : err_set(e, ERR_STATE, "/etc/inittab does not run `agent shutdown`");
 }
 
+/* --- cloud images --- */
+
+static int check_no_hotplug(const struct setup *su, struct err *e)
+{
+	if (openrc_check_no_hotplug(su, e) < 0)
+		return -1;
+	return runs("cloud-init-hotplugd") ? err_set(e, ERR_STATE, "cloud-init-hotplugd runs") : 0;
+}
+
 /* --- the table --- */
 
 static const struct tuning table[] = {
-	{ "tuning.initOnFree", NULL, check_init_on_free, false },
-	{ "tuning.tmpfsVarLog", apply_var_log, check_var_log, false },
-	{ "tuning.syslogRing", NULL, check_syslog, false },
-	{ "tuning.commit", NULL, check_commit, false },
-	{ "tuning.cacheTrim", NULL, check_trim, false },
-	{ "tuning.fstrimBoot", NULL, check_trim, false },
-	{ "tuning.fstrimStop", NULL, check_stop, false },
-	{ "tuning.dockerLogSize", NULL, check_docker_logs, false },
-	{ "tuning.dockerLogFiles", NULL, check_docker_logs, false },
-	{ "tuning.buildCache", NULL, check_build_cache, false },
-	{ "docker", apply_docker, NULL, false },
-	{ "getty", NULL, check_getty, true },
-	{ "powerButton", NULL, check_power, true },
+	{ "tuning.initOnFree", NULL, check_init_on_free, false, NULL },
+	{ "tuning.tmpfsVarLog", apply_var_log, check_var_log, false, NULL },
+	{ "tuning.syslogRing", NULL, check_syslog, false, openrc_syslog },
+	{ "tuning.commit", NULL, check_commit, false, openrc_commit },
+	{ "tuning.cacheTrim", NULL, check_trim, false, NULL },
+	{ "tuning.fstrimBoot", NULL, check_trim, false, NULL },
+	{ "tuning.fstrimStop", NULL, check_stop, false, NULL },
+	{ "tuning.dockerLogSize", NULL, check_docker_logs, false, openrc_docker },
+	{ "tuning.dockerLogFiles", NULL, check_docker_logs, false, NULL },
+	{ "tuning.buildCache", NULL, check_build_cache, false, openrc_docker },
+	{ "tuning.skipBootMenu", NULL, openrc_check_boot_menu, false, openrc_boot_menu },
+	{ "tuning.noCloudInitHotplug", NULL, check_no_hotplug, false, openrc_no_hotplug },
+	{ "docker", apply_docker, NULL, false, NULL },
+	{ "getty", NULL, check_getty, true, openrc_inittab },
+	{ "powerButton", NULL, check_power, true, NULL },
 };
 enum { TUNINGS = sizeof(table) / sizeof(table[0]) };
 
@@ -278,6 +302,15 @@ int tuning_apply(const struct setup *su, struct err *e)
 		if (table[i].apply && is_on(su, &table[i]) && table[i].apply(su, e) < 0)
 			su_warn(su, "%s: %s", table[i].key, e->msg);
 	return 0;
+}
+
+void tuning_openrc(const struct setup *su)
+{
+	struct err e;
+
+	for (size_t i = 0; i < TUNINGS; i++)
+		if (table[i].openrc && table[i].openrc(su, is_on(su, &table[i]), &e) < 0)
+			su_warn(su, "%s: %s", table[i].key, e.msg);
 }
 
 int tuning_check(const struct setup *su, FILE *out)

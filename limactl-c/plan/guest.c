@@ -60,6 +60,10 @@ static void set_tuning(struct making *m)
 	set_number(p, "tuning.dockerLogSize", c->tuning.docker_log_size);
 	set_number(p, "tuning.dockerLogFiles", c->tuning.docker_log_files);
 	set_number(p, "tuning.buildCache", c->tuning.build_cache);
+	if (p->init != PLAN_INIT_OPENRC)
+		return;
+	set_bool(p, "tuning.skipBootMenu", c->tuning.skip_boot_menu);
+	set_bool(p, "tuning.noCloudInitHotplug", c->tuning.no_cloud_init_hotplug);
 }
 
 static void add_script(struct making *m, const struct cfg_provision *from)
@@ -103,6 +107,8 @@ int plan_make_guest(struct making *m, struct err *e)
 	struct plan *p = m->p;
 	auto_free char *text = NULL;
 
+	if (p->init == PLAN_INIT_OPENRC)
+		set(p, "init", "openrc");
 	set(p, "hostname", p->hostname);
 	set_user(m);
 	for (size_t i = 0; i < c->envs; i++) {

@@ -100,8 +100,6 @@ int plan_possible(const struct cfg *c, const struct plan_host *h, struct err *e)
 		return err_set(e, ERR_INVALID,
 			       "this version boots only images with a kernel and an initrd of their own "
 			       "(images[].kernel, images[].initrd, guest.directBoot: true)");
-	if (strcmp(c->guest.init, "lean"))
-		return err_set(e, ERR_INVALID, "guest.init: %s cannot be started in this version; use lean", c->guest.init);
 	return 0;
 }
 

@@ -130,8 +130,6 @@ static void test_what_is_not_possible(void **state)
 	} rows[] = {
 		{ "images: [{location: /i, arch: x86_64}]\n", "kernel and an initrd" },
 		{ IMAGE "vmType: fake\n", "LIMACTL_C_DRIVER" },
-		{ "images: [{location: /i, arch: x86_64, kernel: {location: /k}, initrd: {location: /r}}]\n"
-		  "guest: {init: openrc, directBoot: true}\n", "openrc" },
 	};
 
 	(void)state;
