@@ -90,7 +90,7 @@ static int openrc(const struct setup *su, unsigned unused)
 	(void)unused;
 	if (openrc_configure(su, &e) == 0)
 		return 0;
-	su_warn(su, "guest.init: openrc: %s", e.msg);
+	su_warn(su, "guest.init: openrc: %s; our own init is used", e.msg);
 	return 1;
 }
 
