@@ -84,7 +84,7 @@ static void test_commas_and_sizes(void **state)
 	assert_non_null(strstr(text, "driver=file,node-name=file0,read-only=on,filename=/a,,b/,,disk\n"));
 	assert_non_null(strstr(text, "-m\n2M\n"));
 	assert_non_null(strstr(text, "-smp\n3,sockets=1,cores=3,threads=1\n"));
-	assert_non_null(strstr(text, "-accel\ntcg\n")); /* QEMU's own code cache */
+	assert_non_null(strstr(text, "-accel\ntcg,thread=single\n")); /* QEMU's own code cache */
 	assert_null(strstr(text, "-kernel"));           /* firmware boot */
 	assert_int_equal(strncmp(text, "/opt/qemu\n", 10), 0);
 }
