@@ -18,7 +18,7 @@ static const struct {
 	int (*run)(int argc, char **argv);
 } programs[] = {
 	{ "daemon", "serve the host agent", daemon_main },
-	{ "setup", "make the lean guest usable, once a boot", setup_main },
+	{ "setup", "make the guest usable, at boot", setup_main },
 	{ "service", "become containerd or dockerd", service_main },
 	{ "shutdown", "stop the engine in order", shutdown_main },
 	{ "--version", "print the version", version_main },
