@@ -34,7 +34,11 @@ struct port_events {
 };
 
 /* Fields of the tracepoint's record; the kernel's format file has said the same since the tracepoint exists. */
-enum { TP_OLD_STATE = 16, TP_NEW_STATE = 20, TP_SPORT = 24, TP_PROTOCOL = 30 };
+enum { TP_SOCK = 8, TP_OLD_STATE = 16, TP_NEW_STATE = 20, TP_SPORT = 24, TP_PROTOCOL = 30 };
+
+/* Where struct sock keeps the pointer to its network namespace (skc_net) on 64-bit machines. own_net() finds out whether
+ * that holds in this kernel. */
+enum { SOCK_NET = 48 };
 
 /* Instructions, named as in the kernel's documentation of the instruction set. */
 #define INSN(c, d, s, o, i) { .code = (c), .dst_reg = (d), .src_reg = (s), .off = (o), .imm = (i) }
@@ -52,9 +56,10 @@ enum { TP_OLD_STATE = 16, TP_NEW_STATE = 20, TP_SPORT = 24, TP_PROTOCOL = 30 };
 #define LOAD_64(d, v) \
 	INSN(BPF_LD | BPF_DW | BPF_IMM, d, 0, 0, (int32_t)(uint32_t)(v)), \
 	INSN(0, 0, 0, 0, (int32_t)(uint32_t)((uint64_t)(v) >> 32))
-/* Writes the record at r10-8 into the ring. */
+/* Writes the record on the program's stack into the ring. */
+#define RECORD (-(int)sizeof(struct port_event)) /* from r10 */
 #define OUTPUT(map) \
-	LOAD_MAP(BPF_REG_1, map), MOV_REG(BPF_REG_2, BPF_REG_10), ALU_IMM(BPF_ADD, BPF_REG_2, -8), \
+	LOAD_MAP(BPF_REG_1, map), MOV_REG(BPF_REG_2, BPF_REG_10), ALU_IMM(BPF_ADD, BPF_REG_2, RECORD), \
 	MOV_IMM(BPF_REG_3, sizeof(struct port_event)), MOV_IMM(BPF_REG_4, 0), CALL(BPF_FUNC_ringbuf_output)
 enum { OUTPUT_LEN = 7 };
 
@@ -87,11 +92,12 @@ static int load_cgroup(enum bpf_attach_type attach, uint8_t kind, int map, uint6
 	const struct bpf_insn prog[] = {
 		MOV_REG(BPF_REG_6, BPF_REG_1),
 		LOAD(BPF_W, BPF_REG_0, BPF_REG_6, offsetof(struct bpf_sock, protocol)),
-		JUMP_IMM(BPF_JNE, BPF_REG_0, IPPROTO_UDP, 5 + OUTPUT_LEN),
+		JUMP_IMM(BPF_JNE, BPF_REG_0, IPPROTO_UDP, 6 + OUTPUT_LEN),
 		CALL(BPF_FUNC_get_netns_cookie),
 		LOAD_64(BPF_REG_1, cookie),
-		JUMP_REG(BPF_JNE, BPF_REG_0, BPF_REG_1, 1 + OUTPUT_LEN),
-		STORE_IMM(BPF_DW, BPF_REG_10, -8, kind),
+		JUMP_REG(BPF_JNE, BPF_REG_0, BPF_REG_1, 2 + OUTPUT_LEN),
+		STORE_IMM(BPF_DW, BPF_REG_10, RECORD, kind),
+		STORE_IMM(BPF_DW, BPF_REG_10, RECORD + 8, 0),
 		OUTPUT(map),
 		MOV_IMM(BPF_REG_0, 1),
 		EXIT(),
@@ -100,23 +106,36 @@ static int load_cgroup(enum bpf_attach_type attach, uint8_t kind, int map, uint6
 	return load(BPF_PROG_TYPE_CGROUP_SOCK, attach, prog, sizeof(prog) / sizeof(prog[0]), e);
 }
 
-/* Runs at every change of a TCP state: entering LISTEN, or LISTEN → CLOSE (an accept leaves LISTEN too, for SYN_RECV). */
-static int load_tracepoint(int map, struct err *e)
+/* Runs at every change of a TCP state: entering LISTEN, or LISTEN → CLOSE (an accept leaves LISTEN too, for SYN_RECV).
+ * net: only sockets of this namespace (see own_net()), 0 = all. */
+static int load_tracepoint(int map, uint64_t net, struct err *e)
 {
 	const struct bpf_insn prog[] = {
-		LOAD(BPF_H, BPF_REG_0, BPF_REG_1, TP_PROTOCOL),
-		JUMP_IMM(BPF_JNE, BPF_REG_0, IPPROTO_TCP, 11 + OUTPUT_LEN),
-		LOAD(BPF_W, BPF_REG_2, BPF_REG_1, TP_OLD_STATE),
-		LOAD(BPF_W, BPF_REG_3, BPF_REG_1, TP_NEW_STATE),
-		LOAD(BPF_H, BPF_REG_4, BPF_REG_1, TP_SPORT),
-		MOV_IMM(BPF_REG_5, PORT_EVENT_LISTEN),
+		MOV_REG(BPF_REG_6, BPF_REG_1),
+		LOAD(BPF_H, BPF_REG_0, BPF_REG_6, TP_PROTOCOL),
+		JUMP_IMM(BPF_JNE, BPF_REG_0, IPPROTO_TCP, 22 + OUTPUT_LEN),
+		LOAD(BPF_W, BPF_REG_2, BPF_REG_6, TP_OLD_STATE),
+		LOAD(BPF_W, BPF_REG_3, BPF_REG_6, TP_NEW_STATE),
+		MOV_IMM(BPF_REG_7, PORT_EVENT_LISTEN),
 		JUMP_IMM(BPF_JEQ, BPF_REG_3, STATE_LISTEN, 3),
-		JUMP_IMM(BPF_JNE, BPF_REG_2, STATE_LISTEN, 5 + OUTPUT_LEN),
-		JUMP_IMM(BPF_JNE, BPF_REG_3, STATE_CLOSE, 4 + OUTPUT_LEN),
-		MOV_IMM(BPF_REG_5, PORT_EVENT_CLOSE),
-		STORE_IMM(BPF_DW, BPF_REG_10, -8, 0),
-		STORE(BPF_B, BPF_REG_10, BPF_REG_5, -8),
-		STORE(BPF_H, BPF_REG_10, BPF_REG_4, -8 + (int)offsetof(struct port_event, port)),
+		JUMP_IMM(BPF_JNE, BPF_REG_2, STATE_LISTEN, 17 + OUTPUT_LEN),
+		JUMP_IMM(BPF_JNE, BPF_REG_3, STATE_CLOSE, 16 + OUTPUT_LEN),
+		MOV_IMM(BPF_REG_7, PORT_EVENT_CLOSE),
+		STORE_IMM(BPF_DW, BPF_REG_10, RECORD, 0),
+		STORE(BPF_B, BPF_REG_10, BPF_REG_7, RECORD),
+		LOAD(BPF_H, BPF_REG_4, BPF_REG_6, TP_SPORT),
+		STORE(BPF_H, BPF_REG_10, BPF_REG_4, RECORD + (int)offsetof(struct port_event, port)),
+		/* The socket's namespace, read into the record. */
+		LOAD(BPF_DW, BPF_REG_3, BPF_REG_6, TP_SOCK),
+		ALU_IMM(BPF_ADD, BPF_REG_3, SOCK_NET),
+		MOV_REG(BPF_REG_1, BPF_REG_10),
+		ALU_IMM(BPF_ADD, BPF_REG_1, RECORD + (int)offsetof(struct port_event, net)),
+		MOV_IMM(BPF_REG_2, sizeof(uint64_t)),
+		CALL(BPF_FUNC_probe_read_kernel),
+		LOAD(BPF_DW, BPF_REG_1, BPF_REG_10, RECORD + (int)offsetof(struct port_event, net)),
+		LOAD_64(BPF_REG_2, net),
+		JUMP_IMM(BPF_JEQ, BPF_REG_2, 0, 1),
+		JUMP_REG(BPF_JNE, BPF_REG_1, BPF_REG_2, OUTPUT_LEN),
 		OUTPUT(map),
 		MOV_IMM(BPF_REG_0, 0),
 		EXIT(),
@@ -190,23 +209,53 @@ static int tracepoint_id(uint64_t *id, struct err *e)
 	return 0;
 }
 
-static int attach_tracepoint(struct port_events *p, struct err *e)
+static int attach_tracepoint(struct port_events *p, uint64_t net, struct err *e)
 {
 	struct perf_event_attr attr = { .type = PERF_TYPE_TRACEPOINT, .size = sizeof(attr) };
-	auto_close int prog = load_tracepoint(p->map, e);
+	auto_close int prog = load_tracepoint(p->map, net, e);
+	auto_close int fd = -1;
 	uint64_t id = 0;
 
 	if (prog < 0 || tracepoint_id(&id, e) < 0)
 		return -1;
 	attr.config = id;
 	/* One CPU is named, but a program on a tracepoint runs on whichever CPU passes it. */
-	p->link[LINKS - 1] = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
-	if (p->link[LINKS - 1] < 0)
+	fd = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
 		return err_errno(e, "open the tracepoint");
-	if (ioctl(p->link[LINKS - 1], PERF_EVENT_IOC_SET_BPF, prog) < 0 ||
-	    ioctl(p->link[LINKS - 1], PERF_EVENT_IOC_ENABLE, 0) < 0)
+	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, prog) < 0 || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
 		return err_errno(e, "attach to the tracepoint");
+	cleanup_closep(&p->link[LINKS - 1]);
+	p->link[LINKS - 1] = steal_fd(&fd);
 	return 0;
+}
+
+/* The namespace that the event of a listener of ours names, 0 when none came. */
+static uint64_t net_of_listener(struct port_events *p, int family)
+{
+	auto_close int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_in6 sa = { 0 };
+	socklen_t len = sizeof(sa);
+	struct port_event ev;
+	uint64_t net = 0;
+
+	/* Without bind() the kernel chooses address and port; the event comes before listen() returns. */
+	if (fd < 0 || listen(fd, 1) < 0 || getsockname(fd, (struct sockaddr *)&sa, &len) < 0)
+		return 0;
+	while (port_events_next(p, &ev)) {
+		if (ev.kind == PORT_EVENT_LISTEN && ev.port == ntohs(sa.sin6_port))
+			net = ev.net;
+	}
+	return net;
+}
+
+/* How this kernel names our namespace in an event, 0 when that cannot be told: then the listeners of all namespaces
+ * cause events. A wrong SOCK_NET would name different things for sockets of two families. */
+static uint64_t own_net(struct port_events *p)
+{
+	uint64_t four = net_of_listener(p, AF_INET), six = net_of_listener(p, AF_INET6);
+
+	return four == six ? four : 0;
 }
 
 static int make_ring(struct port_events *p, struct err *e)
@@ -243,7 +292,8 @@ struct port_events *port_events_open(struct err *e)
 	for (size_t i = 0; i < LINKS; i++)
 		p->link[i] = -1;
 	p->page = (size_t)sysconf(_SC_PAGESIZE);
-	if (make_ring(p, e) < 0 || attach_cgroup(p, e) < 0 || attach_tracepoint(p, e) < 0) {
+	if (make_ring(p, e) < 0 || attach_cgroup(p, e) < 0 || attach_tracepoint(p, 0, e) < 0 ||
+	    attach_tracepoint(p, own_net(p), e) < 0) {
 		port_events_close(p);
 		return NULL;
 	}

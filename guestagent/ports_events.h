@@ -1,10 +1,10 @@
 /* ports_events.h - the kernel's word that a listening port may have come or gone, without polling.
  *
- * Small BPF programs, given as instructions, write 8-byte records into one BPF ring buffer:
+ * Small BPF programs, given as instructions, write records into one BPF ring buffer:
  *   UDP  cgroup hooks inet4/inet6 post-bind and socket release on the root cgroup, own network namespace by its cookie
- *   TCP  tracepoint sock:inet_sock_set_state, only entering LISTEN or leaving it for CLOSE
- * The tracepoint does not know the namespace, so containers' own listeners cause a record too. cgroup2 and tracefs
- * are opened as detached mounts, so neither has to be mounted anywhere.
+ *   TCP  tracepoint sock:inet_sock_set_state, only entering LISTEN or leaving it for CLOSE, own network namespace
+ *        wherever the kernel's layout of a socket is the one we know, which is found out at the start
+ * cgroup2 and tracefs are opened as detached mounts, so neither has to be mounted anywhere.
  */
 #ifndef LIMA_PORTS_EVENTS_H
 #define LIMA_PORTS_EVENTS_H
@@ -21,6 +21,7 @@ struct port_event {
 	uint8_t reserved;
 	uint16_t port; /* host order; 0 for BIND and RELEASE */
 	uint32_t unused;
+	uint64_t net; /* of LISTEN and CLOSE: the kernel's name of the network namespace */
 };
 
 struct port_events;
