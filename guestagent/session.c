@@ -56,7 +56,19 @@ void ga_stream_reset(struct ga_stream *s, enum mux_reset_code code)
 
 /* --- ports --- */
 
-static void scan_ports(struct ga *ga)
+/* When to look again though nothing is noticed: always where the kernel does not tell, and for a moment after an event
+ * whose effect is not to be seen yet. */
+static void arm_ports_timer(struct ga *ga)
+{
+	int ms = ports_interval(ga->ports);
+
+	if (ms >= 0)
+		ga_timer_set(&ga->loop, &ga->ports_timer, (uint64_t)ms);
+	else
+		ga_timer_stop(&ga->loop, &ga->ports_timer);
+}
+
+static void tell_changes(struct ga *ga)
 {
 	static struct ap_ports msg; /* large, and only one at a time */
 	static uint8_t body[MUX_MESSAGE_MAX];
@@ -84,6 +96,12 @@ static void scan_ports(struct ga *ga)
 	} while (left > 0);
 }
 
+static void scan_ports(struct ga *ga)
+{
+	tell_changes(ga);
+	arm_ports_timer(ga);
+}
+
 void ga_before_data(struct ga *ga)
 {
 	if (ga->ports && ports_pending(ga->ports))
@@ -98,10 +116,7 @@ static void on_ports(struct ga_watch *w, uint32_t events)
 
 static void on_ports_timer(struct ga_timer *t)
 {
-	struct ga *ga = ga_of(t, struct ga, ports_timer);
-
-	scan_ports(ga);
-	ga_timer_set(&ga->loop, t, (uint64_t)ports_interval(ga->ports));
+	scan_ports(ga_of(t, struct ga, ports_timer));
 }
 
 static void watch_ports(struct ga *ga)
@@ -109,10 +124,8 @@ static void watch_ports(struct ga *ga)
 	ga->ports_watch = (struct ga_watch){ ports_fd(ga->ports), on_ports };
 	if (ga->ports_watch.fd >= 0 && ga_loop_add(&ga->loop, &ga->ports_watch, EPOLLIN) < 0)
 		log_error("ports: their descriptor cannot be watched");
-	if (ports_interval(ga->ports) >= 0) {
-		ga->ports_timer.fn = on_ports_timer;
-		ga_timer_set(&ga->loop, &ga->ports_timer, (uint64_t)ports_interval(ga->ports));
-	}
+	ga->ports_timer.fn = on_ports_timer;
+	arm_ports_timer(ga);
 }
 
 /* --- what the guest tells --- */
@@ -360,6 +373,7 @@ void ga_session_stop(struct ga *ga)
 	if (ga->carrier.port && mux_peer_epoch(ga->mux))
 		send_boot(ga, AP_BOOT_STOPPING);
 	mux_each(ga->mux, let_go, ga);
+	ga_timer_stop(&ga->loop, &ga->ports_timer);
 	ga_carrier_flush(&ga->carrier);
 	ga_loop_del(&ga->loop, &ga->ports_watch);
 	ga_carrier_close(&ga->carrier);

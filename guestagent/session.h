@@ -23,7 +23,7 @@ struct ga {
 	struct mux *mux;
 	struct ports *ports; /* NULL: none are told */
 	struct ga_watch ports_watch;
-	struct ga_timer ports_timer; /* only where the kernel does not tell */
+	struct ga_timer ports_timer; /* see ports_interval() */
 	struct ga_provision *provision;
 	const struct settings *settings;
 	const char *run_dir;

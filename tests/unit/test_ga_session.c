@@ -14,6 +14,7 @@ static struct shared {
 	volatile bool pending;
 	volatile unsigned scans;
 	volatile uint16_t port; /* told as listening by the next scan */
+	volatile unsigned settling; /* scans that do not see it yet */
 	bool snapshot;
 } *shared;
 
@@ -37,7 +38,7 @@ int ports_fd(const struct ports *p)
 int ports_interval(const struct ports *p)
 {
 	(void)p;
-	return -1;
+	return shared->settling ? 5 : -1;
 }
 
 const char *ports_kind(const struct ports *p)
@@ -60,7 +61,9 @@ int ports_scan(struct ports *p, struct ap_ports *out, struct err *e)
 	shared->pending = false;
 	*out = (struct ap_ports){ .snapshot = shared->snapshot };
 	shared->snapshot = false;
-	if (shared->port) {
+	if (shared->settling) {
+		shared->settling--;
+	} else if (shared->port) {
 		out->count = 1;
 		out->change[0].listening = true;
 		out->change[0].port = (struct ap_port){ AP_TCP, 4, { 127, 0, 0, 1 }, shared->port };
@@ -186,6 +189,29 @@ static void a_port_is_told_before_the_answer(void **state)
 	host_until(&host, p.end);
 	assert_int_equal(host.ports.change[0].port.port, 2000);
 	close(pfd.fd);
+}
+
+/* The kernel told of a port that its table does not have yet, and nothing else happens in the guest. */
+static void a_port_that_shows_late_is_told(void **state)
+{
+	struct ap_open o;
+	struct peer p;
+	int listener, fd;
+
+	(void)state;
+	host_start_agent(&host);
+	listener = serve(&o);
+	peer_open(&host, &p, &o);
+	host_until(&host, poll(&(struct pollfd){ .fd = listener, .events = POLLIN }, 1, 0) == 1);
+	fd = accept(listener, NULL, NULL);
+	shared->port = 3000;
+	shared->settling = 3;
+	shared->pending = true;
+	assert_int_equal(send(fd, "x", 1, 0), 1);
+	host_until(&host, host.ports.count == 1 && host.ports.change[0].port.port == 3000);
+	shared->port = 0;
+	close(fd);
+	close(listener);
 }
 
 static struct ap_provision *script(int i)
@@ -354,6 +380,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(it_describes_itself, begin, end),
 		cmocka_unit_test_setup_teardown(a_new_agent_says_all_of_it_again, begin, end),
 		cmocka_unit_test_setup_teardown(a_port_is_told_before_the_answer, begin, end),
+		cmocka_unit_test_setup_teardown(a_port_that_shows_late_is_told, begin, end),
 		cmocka_unit_test_setup_teardown(scripts_run_in_order_and_once, begin, end),
 		cmocka_unit_test_setup_teardown(scripts_outlive_the_agent, begin, end),
 		cmocka_unit_test_setup_teardown(an_interrupted_script_counts_as_failed, begin, end),
