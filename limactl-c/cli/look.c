@@ -172,7 +172,7 @@ static void set_if(struct jx *o, const char *member, int64_t n)
 struct jx *look_json(const struct look *l)
 {
 	auto_free char *version = read_small(&l->inst, PATH_VERSION), *hostname = plan_hostname(l->inst.name);
-	struct jx *o = jx_new_object();
+	struct jx *o = jx_new_object(), *config;
 	struct err ignored = { 0 };
 
 	jx_set_string(o, "name", l->inst.name);
@@ -195,8 +195,10 @@ struct jx *look_json(const struct look *l)
 			jx_add_string(errors, l->error[i]);
 		jx_set(o, "errors", errors);
 	}
-	if (l->config)
-		jx_set(o, "config", jx_parse(l->config, strlen(l->config), "config", &ignored));
+	/* As JSON it may be larger than what is read as JSON. */
+	config = l->config ? jx_parse(l->config, strlen(l->config), "config", &ignored) : NULL;
+	if (config)
+		jx_set(o, "config", config);
 	if (l->plan.ssh_port)
 		jx_set_string(o, "sshAddress", "127.0.0.1");
 	jx_set_bool(o, "protected", l->is_protected);
