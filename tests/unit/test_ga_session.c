@@ -14,7 +14,7 @@ static struct shared {
 	volatile bool pending;
 	volatile unsigned scans;
 	volatile uint16_t port; /* told as listening by the next scan */
-	volatile unsigned settling; /* scans that do not see it yet */
+	volatile unsigned settling; /* scans until it is to be seen */
 	bool snapshot;
 } *shared;
 
@@ -61,9 +61,9 @@ int ports_scan(struct ports *p, struct ap_ports *out, struct err *e)
 	shared->pending = false;
 	*out = (struct ap_ports){ .snapshot = shared->snapshot };
 	shared->snapshot = false;
-	if (shared->settling) {
+	if (shared->settling)
 		shared->settling--;
-	} else if (shared->port) {
+	if (shared->port && !shared->settling) {
 		out->count = 1;
 		out->change[0].listening = true;
 		out->change[0].port = (struct ap_port){ AP_TCP, 4, { 127, 0, 0, 1 }, shared->port };
