@@ -239,8 +239,10 @@ static uint64_t net_of_listener(struct port_events *p, int family)
 	struct port_event ev;
 	uint64_t net = 0;
 
-	/* Without bind() the kernel chooses address and port; the event comes before listen() returns. */
-	if (fd < 0 || listen(fd, 1) < 0 || getsockname(fd, (struct sockaddr *)&sa, &len) < 0)
+	/* The address is all zero in both families; the event comes before listen() returns. */
+	sa.sin6_family = (sa_family_t)family;
+	if (fd < 0 || bind(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0 || listen(fd, 1) < 0 ||
+	    getsockname(fd, (struct sockaddr *)&sa, &len) < 0)
 		return 0;
 	while (port_events_next(p, &ev)) {
 		if (ev.kind == PORT_EVENT_LISTEN && ev.port == ntohs(sa.sin6_port))
