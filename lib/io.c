@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int io_write_full(int fd, const void *p, size_t n)
@@ -39,24 +40,45 @@ ssize_t io_read_full(int fd, void *p, size_t n)
 	return (ssize_t)got;
 }
 
-int io_read_file(const char *path, struct buf *b, struct err *e)
+int io_read_end(int fd, const char *name, struct buf *b, struct err *e)
 {
-	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return err_errno(e, "open %s", path);
 	for (;;) {
 		size_t want = b->max - b->len < 65536 ? b->max - b->len + 1 : 65536;
 		char chunk[65536];
 		ssize_t k = io_read_full(fd, chunk, want > sizeof(chunk) ? sizeof(chunk) : want);
 
 		if (k < 0)
-			return err_errno(e, "read %s", path);
+			return err_errno(e, "read %s", name);
 		if (buf_add(b, chunk, (size_t)k) < 0)
-			return err_set(e, ERR_INVALID, "%s is larger than %zu bytes", path, b->max);
+			return err_set(e, ERR_INVALID, "%s is larger than %zu bytes", name, b->max);
 		if ((size_t)k < want)
 			return 0;
 	}
+}
+
+int io_read_file(const char *path, struct buf *b, struct err *e)
+{
+	/* To open a pipe nobody writes to would wait for a writer. */
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_errno(e, "open %s", path);
+	if (!S_ISREG(st.st_mode))
+		return err_set(e, ERR_INVALID, "%s is not a regular file", path);
+	return io_read_end(fd, path, b, e);
+}
+
+void io_keep_std(void)
+{
+	int fd;
+
+	/* The lowest free number is taken first. The wrong way round, so that a read or write still fails. */
+	while ((fd = open("/dev/null", O_RDONLY)) >= 0 && fd <= STDERR_FILENO)
+		if (fd == STDIN_FILENO && close(fd) == 0)
+			open("/dev/null", O_WRONLY);
+	if (fd >= 0)
+		close(fd);
 }
 
 static int change_flag(int fd, int get, int set, int flag, bool on)

@@ -13,8 +13,13 @@ int io_write_full(int fd, const void *p, size_t n);
 /* Reads until end of file or n bytes; returns the count, -1 with errno set. */
 ssize_t io_read_full(int fd, void *p, size_t n);
 
-/* Reads a whole file into b, refusing one larger than b->max. */
+/* Appends what comes up to the end, refusing more than b->max has room for. name is what messages call it. */
+int io_read_end(int fd, const char *name, struct buf *b, struct err *e);
+/* The same of a file; a pipe or device in its place is refused, for it might never end. */
 int io_read_file(const char *path, struct buf *b, struct err *e);
+
+/* Opens 0, 1 and 2 where they are closed, so that no other file takes their number; using them fails as before. */
+void io_keep_std(void);
 
 int io_set_nonblock(int fd, bool on); /* -1 with errno set */
 int io_set_cloexec(int fd, bool on);  /* -1 with errno set */

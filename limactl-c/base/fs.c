@@ -111,9 +111,22 @@ void fs_rotate(const char *path, off_t limit)
 		rename(path, old); /* a log that cannot be moved grows a little more */
 }
 
+int fs_open_log(const char *path, struct err *e)
+{
+	/* To open a pipe nobody reads would wait for a reader. */
+	auto_close int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_errno(e, "open %s", path);
+	if (!S_ISREG(st.st_mode))
+		return err_set(e, ERR_INVALID, "%s is not a regular file", path);
+	return steal_fd(&fd);
+}
+
 char *fs_tail(const char *path, size_t lines, size_t bytes)
 {
-	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	off_t size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
 	char *text, *start;
 	ssize_t got;

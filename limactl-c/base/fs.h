@@ -22,6 +22,9 @@ int fs_remove_tree(const char *path, struct err *e);
 
 bool fs_exists(const char *path); /* a dangling symlink does not */
 
+/* Opens a log to append to it, made when it is not there; a pipe in its place is refused. */
+int fs_open_log(const char *path, struct err *e);
+
 /* Moves path to path.1 when it is larger than limit, so that a log that is appended to has a ceiling. */
 void fs_rotate(const char *path, off_t limit);
 

@@ -16,6 +16,7 @@
 #include "lib/buf.h"
 #include "lib/cleanup.h"
 #include "lib/io.h"
+#include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/base/spawn_child.h"
 
@@ -152,9 +153,9 @@ pid_t spawn_start(const struct spawn *s, struct err *e)
 	if (null < 0)
 		return -1;
 	if (s->log) {
-		log = open(s->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+		log = fs_open_log(s->log, e);
 		if (log < 0)
-			return err_errno(e, "open %s", s->log);
+			return -1;
 	}
 	return start_with(s, (int[3]){ null, s->out ? s->out : s->log ? log : 1, s->err ? s->err : s->log ? log : 2 }, e);
 }

@@ -10,7 +10,7 @@
 
 void follow_open(struct follow *f, const char *path)
 {
-	f->fd = open(path, O_RDONLY | O_CLOEXEC);
+	f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (f->fd >= 0 && lseek(f->fd, 0, SEEK_END) < 0)
 		follow_close(f);
 }

@@ -78,11 +78,9 @@ static long long now_ms(void)
 static int open_log(const struct inst *i, enum path_name name, struct err *e)
 {
 	auto_free char *path = path_in(i->dir, name);
-	int fd;
 
 	fs_rotate(path, LOG_LIMIT);
-	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-	return fd < 0 ? err_errno(e, "open %s", path) : fd;
+	return fs_open_log(path, e);
 }
 
 static int spawn_host_agent(struct start *s, bool foreground, struct err *e)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/cleanup.h"
+#include "lib/io.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/cli/cmd.h"
 #include "limactl-c/cli/say.h"
@@ -91,6 +92,7 @@ int main(int argc, char **argv)
 	struct err e = { 0 };
 	int code;
 
+	io_keep_std();
 	say_start();
 	code = run(argc, argv, &e);
 	if (code == 0 && fflush(stdout) != 0)

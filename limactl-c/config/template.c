@@ -2,8 +2,10 @@
  * standard input. */
 #include <ctype.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "lib/cleanup.h"
 #include "lib/io.h"
@@ -104,13 +106,17 @@ static int unknown(const struct search *s, const char *name, struct err *e)
 	return -1;
 }
 
+/* Unlike a file of ours it may be a pipe: <(command), /dev/stdin. */
 static int read_file(const char *path, struct buf *text, struct err *e)
 {
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat st;
 
-	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+	if (fd < 0)
+		return err_errno(e, "open %s", path);
+	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
 		return err_set(e, ERR_INVALID, "%s is a folder, not a template file", path);
-	return io_read_file(path, text, e);
+	return io_read_end(fd, path, text, e);
 }
 
 /* As Lima: ".yaml" is added when there is no extension, or what looks like one is part of a version
@@ -139,23 +145,6 @@ static int read_named(const char *name, struct buf *text, struct err *e)
 	return unknown(&s, name, e);
 }
 
-static int read_stdin(struct buf *text, struct err *e)
-{
-	for (;;) {
-		char chunk[65536];
-		ssize_t n = io_read_full(STDIN_FILENO, chunk, sizeof(chunk));
-
-		if (n < 0)
-			return err_errno(e, "read the template from standard input");
-		if (buf_add(text, chunk, (size_t)n) < 0)
-			return err_set(e, ERR_INVALID,
-				       "the template on standard input is larger than %zu bytes",
-				       text->max);
-		if ((size_t)n < sizeof(chunk))
-			return 0;
-	}
-}
-
 /* "dir/My-VM.yaml" → "my-vm" */
 static char *instance_name(const char *path)
 {
@@ -182,7 +171,7 @@ int cfg_template_read(const char *locator, struct buf *text, char **name, struct
 
 	*name = NULL;
 	if (!strcmp(locator, "-"))
-		return read_stdin(text, e);
+		return io_read_end(STDIN_FILENO, "standard input", text, e);
 	if (strstr(locator, "://") && strncmp(locator, SCHEME, strlen(SCHEME)))
 		return err_set(e, ERR_INVALID,
 			       "%.200s: templates by URL are not supported by this version; "

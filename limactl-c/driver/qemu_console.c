@@ -22,9 +22,10 @@ struct qemu_console {
 
 static void open_log(struct qemu_console *c)
 {
+	struct err ignored = { 0 };
 	struct stat st;
 
-	c->log = open(c->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	c->log = fs_open_log(c->path, &ignored);
 	c->size = c->log >= 0 && fstat(c->log, &st) == 0 ? st.st_size : 0;
 }
 

@@ -1,17 +1,18 @@
 #include "limactl-c/hostagent/logs.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/cleanup.h"
+#include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
 
 void logs_check(int fd, const char *path)
 {
 	auto_free char *old = NULL;
 	struct stat ours, there;
+	struct err ignored = { 0 };
 	int next;
 
 	if (fstat(fd, &ours) < 0 || !S_ISREG(ours.st_mode) || ours.st_size <= LOGS_LIMIT)
@@ -21,7 +22,7 @@ void logs_check(int fd, const char *path)
 	old = xasprintf("%s.1", path);
 	if (rename(path, old) < 0)
 		return;
-	next = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	next = fs_open_log(path, &ignored);
 	if (next < 0)
 		return;
 	dup2(next, fd);

@@ -95,6 +95,7 @@ int main(int argc, char **argv)
 	struct args a;
 	int status = -1;
 
+	io_keep_std();
 	log_init("hostagent", STDERR_FILENO, LOG_JSON, LOG_INFO_);
 	if (parse(argc, argv, &a, &e) == 0) {
 		if (a.ready_fd >= 0)

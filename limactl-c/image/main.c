@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/io.h"
 #include "limactl-c/image/command.h"
 #include "limactl-c/image/newfile.h"
 
@@ -61,6 +62,7 @@ int main(int argc, char **argv)
 {
 	struct err e = { 0 };
 
+	io_keep_std();
 	if (argc > 1 && strcmp(argv[1], "--help") == 0)
 		return help();
 	if (argc > 1 && strcmp(argv[1], "--version") == 0)

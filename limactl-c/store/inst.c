@@ -216,7 +216,7 @@ undo:
 /* Opens a lock file and tries once; -1 with errno EWOULDBLOCK when another process holds it. */
 static int try_lock(const char *path, int flags, int operation)
 {
-	auto_close int fd = open(path, flags | O_CLOEXEC, 0600);
+	auto_close int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK, 0600); /* no wait should it be a pipe */
 
 	if (fd < 0 || flock(fd, operation | LOCK_NB) < 0)
 		return -1;
