@@ -16,6 +16,7 @@
 #include "guestagent/session.h"
 #include "guestagent/setup.h"
 #include "guestagent/trim.h"
+#include "lib/clock.h"
 #include "lib/io.h"
 #include "lib/log.h"
 
@@ -39,10 +40,10 @@ struct daemon {
 
 static void arm_trim(struct daemon *d)
 {
-	int ms = trim_timeout(d->trim, ga_now());
+	int ms = trim_timeout(d->trim, clock_ms());
 
 	if (ms >= 0)
-		ga_timer_set(&d->ga.loop, &d->trim_timer, (uint64_t)ms);
+		ga_timer_set(&d->ga.loop, &d->trim_timer, ms);
 	else
 		ga_timer_stop(&d->ga.loop, &d->trim_timer);
 }
@@ -60,7 +61,7 @@ static void on_trim_timer(struct ga_timer *t)
 {
 	struct daemon *d = ga_of(t, struct daemon, trim_timer);
 
-	trim_expired(d->trim, ga_now());
+	trim_expired(d->trim, clock_ms());
 	arm_trim(d);
 }
 

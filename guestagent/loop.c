@@ -5,9 +5,9 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "lib/clock.h"
 #include "lib/log.h"
 
 static void reap(struct ga_loop *l)
@@ -112,17 +112,9 @@ void ga_loop_close(struct ga_loop *l, struct ga_watch *w)
 		close(fd);
 }
 
-uint64_t ga_now(void)
+void ga_timer_set(struct ga_loop *l, struct ga_timer *t, int ms)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
-void ga_timer_set(struct ga_loop *l, struct ga_timer *t, uint64_t ms)
-{
-	t->at = ga_now() + ms;
+	t->at = clock_ms() + ms;
 	if (t->armed)
 		return;
 	t->armed = true;
@@ -145,14 +137,14 @@ void ga_timer_stop(struct ga_loop *l, struct ga_timer *t)
 /* ms until the nearest deadline, -1 without one. */
 static int timeout(const struct ga_loop *l)
 {
-	uint64_t now, first = UINT64_MAX;
+	int64_t now, first = INT64_MAX;
 
 	if (!l->timers)
 		return -1;
 	for (const struct ga_timer *t = l->timers; t; t = t->next)
 		if (t->at < first)
 			first = t->at;
-	now = ga_now();
+	now = clock_ms();
 	if (first <= now)
 		return 0;
 	return first - now > INT32_MAX ? INT32_MAX : (int)(first - now);
@@ -160,12 +152,12 @@ static int timeout(const struct ga_loop *l)
 
 static void fire(struct ga_loop *l)
 {
-	uint64_t now;
+	int64_t now;
 	struct ga_timer *t;
 
 	if (!l->timers)
 		return;
-	now = ga_now();
+	now = clock_ms();
 	do {
 		/* A handler may change the list, so it is searched again after each. */
 		for (t = l->timers; t && t->at > now; t = t->next)

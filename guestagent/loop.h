@@ -25,7 +25,7 @@ struct ga_watch {
 
 /* A deadline; fires once. */
 struct ga_timer {
-	uint64_t at; /* ms on CLOCK_MONOTONIC */
+	int64_t at; /* ms on CLOCK_MONOTONIC */
 	bool armed;
 	void (*fn)(struct ga_timer *t);
 	struct ga_timer *next;
@@ -62,8 +62,7 @@ void ga_loop_change(struct ga_loop *l, struct ga_watch *w, uint32_t events);
 void ga_loop_del(struct ga_loop *l, struct ga_watch *w); /* no call of w->fn after it, fd becomes -1; not closed */
 void ga_loop_close(struct ga_loop *l, struct ga_watch *w); /* ga_loop_del() and close(); nothing when fd is -1 */
 
-uint64_t ga_now(void); /* ms on CLOCK_MONOTONIC */
-void ga_timer_set(struct ga_loop *l, struct ga_timer *t, uint64_t ms); /* from now; moves an armed one */
+void ga_timer_set(struct ga_loop *l, struct ga_timer *t, int ms); /* from now; moves an armed one */
 void ga_timer_stop(struct ga_loop *l, struct ga_timer *t);
 
 void ga_child_add(struct ga_loop *l, struct ga_child *c);

@@ -2,11 +2,11 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "guestagent/ports_dump.h"
 #include "guestagent/ports_events.h"
+#include "lib/clock.h"
 
 /* An event and its effect are not one step in the kernel: LISTEN is traced before the socket is entered in the table
  * that the dump reads, a UDP socket's release is told before it leaves that table. So after an event whose effect is
@@ -21,14 +21,6 @@ struct ports {
 	bool snapshot;        /* the next scan starts from nothing */
 	int64_t settle_until; /* ms, 0 = settled */
 };
-
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 struct ports *ports_new(struct err *e)
 {
@@ -124,7 +116,7 @@ static int look(struct ports *p, struct err *e)
 		count++;
 	if (port_dump(p->netlink, &p->now, e) < 0)
 		return -1;
-	now = count || p->settle_until ? now_ms() : 0;
+	now = count || p->settle_until ? clock_ms() : 0;
 	for (size_t i = 0; i < count; i++) {
 		if (!visible(&ev[i], &p->now))
 			p->settle_until = now + SETTLE_MS;

@@ -14,7 +14,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -25,6 +24,7 @@
 #include "guestagent/setup_util.h"
 #include "guestagent/user.h"
 #include "lib/cleanup.h"
+#include "lib/clock.h"
 #include "lib/io.h"
 #include "lib/log.h"
 
@@ -60,10 +60,7 @@ enum { SERVICES = sizeof(services) / sizeof(services[0]) };
 
 static unsigned long uptime(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (unsigned long)t.tv_sec;
+	return (unsigned long)(clock_ms() / 1000);
 }
 
 unsigned service_pause(unsigned failures)

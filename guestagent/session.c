@@ -63,7 +63,7 @@ static void arm_ports_timer(struct ga *ga)
 	int ms = ports_interval(ga->ports);
 
 	if (ms >= 0)
-		ga_timer_set(&ga->loop, &ga->ports_timer, (uint64_t)ms);
+		ga_timer_set(&ga->loop, &ga->ports_timer, ms);
 	else
 		ga_timer_stop(&ga->loop, &ga->ports_timer);
 }

@@ -12,13 +12,13 @@
 #include <sys/mount.h>
 #include <sys/reboot.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "guestagent/service.h"
 #include "guestagent/setup.h"
 #include "guestagent/setup_util.h"
 #include "guestagent/trim.h"
+#include "lib/clock.h"
 #include "lib/io.h"
 #include "lib/log.h"
 
@@ -32,14 +32,6 @@ static const struct {
 };
 
 enum { TERM_WAIT_MS = 2000, KILL_WAIT_MS = 1000, STEP_MS = 20, MOUNTS_MAX = 512 };
-
-static long now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000L + t.tv_nsec / 1000000;
-}
 
 /* The process noted for a service may be long gone and its number another's. */
 static bool is_named(pid_t pid, const char *name)
@@ -100,10 +92,10 @@ static bool others_run(void)
 
 static void kill_others(int signal, int wait_ms)
 {
-	long end = now_ms() + wait_ms;
+	int64_t end = clock_ms() + wait_ms;
 
 	kill(-1, signal); /* all but init and us */
-	while (others_run() && now_ms() < end)
+	while (others_run() && clock_ms() < end)
 		usleep(STEP_MS * 1000);
 }
 

@@ -14,11 +14,11 @@
 #include <sys/time.h>
 #include <sys/un.h>
 #include <syslog.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "guestagent/setup.h"
 #include "lib/cleanup.h"
+#include "lib/clock.h"
 #include "lib/io.h"
 
 /* Docker's cgroup parent; setup makes it. A container's group is removed from it when the container has ended. */
@@ -39,16 +39,8 @@ struct trim {
 	bool docker;      /* boot has finished when dockerd answers */
 	bool boot;        /* the run due is the one after boot */
 	int inotify;      /* -1: no containers are watched */
-	uint64_t due;     /* of the next run, 0 = none is wanted */
+	int64_t due;      /* of the next run, 0 = none is wanted */
 };
-
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 struct trim *trim_new(const struct settings *s)
 {
@@ -84,22 +76,22 @@ int trim_fd(const struct trim *t)
 	return t ? t->inotify : -1;
 }
 
-uint64_t trim_next(uint64_t last, uint64_t now_ms)
+int64_t trim_next(int64_t last, int64_t now_ms)
 {
-	uint64_t at = now_ms + SETTLE_MS;
+	int64_t at = now_ms + SETTLE_MS;
 
 	return last && at < last + INTERVAL_MS ? last + INTERVAL_MS : at;
 }
 
 /* When a run ended, 0 = none did. On file, so that it outlives the daemon and people can see it. */
-static uint64_t last_run(void)
+static int64_t last_run(void)
 {
-	unsigned long long ms = 0;
+	long long ms = 0;
 	FILE *f = fopen(LAST, "re");
 
 	if (!f)
 		return 0;
-	if (fscanf(f, "%llu", &ms) != 1)
+	if (fscanf(f, "%lld", &ms) != 1)
 		ms = 0;
 	fclose(f);
 	return ms;
@@ -107,7 +99,7 @@ static uint64_t last_run(void)
 
 static void want(struct trim *t)
 {
-	uint64_t at = trim_next(last_run(), now());
+	int64_t at = trim_next(last_run(), clock_ms());
 
 	if (!t->due || at < t->due)
 		t->due = at;
@@ -132,10 +124,10 @@ void trim_boot_done(struct trim *t)
 	if (!t || (!t->caches && !t->boot_fstrim) || access(LAST, F_OK) == 0)
 		return;
 	t->boot = true;
-	t->due = now();
+	t->due = clock_ms();
 }
 
-int trim_timeout(const struct trim *t, uint64_t now_ms)
+int trim_timeout(const struct trim *t, int64_t now_ms)
 {
 	if (!t || !t->due)
 		return -1;
@@ -198,7 +190,7 @@ static void run(const struct trim *t)
 		trim_filesystem("/", &bytes);
 	f = fopen(LAST, "we");
 	if (f) {
-		fprintf(f, "%llu\n", (unsigned long long)now());
+		fprintf(f, "%lld\n", (long long)clock_ms());
 		fclose(f);
 	}
 	openlog("lima-guestagent", 0, LOG_DAEMON);
@@ -206,7 +198,7 @@ static void run(const struct trim *t)
 	       (unsigned long long)bytes);
 }
 
-void trim_expired(struct trim *t, uint64_t now_ms)
+void trim_expired(struct trim *t, int64_t now_ms)
 {
 	sigset_t none;
 

@@ -23,11 +23,11 @@ void trim_free(struct trim *t);
 int trim_fd(const struct trim *t);
 void trim_ready(struct trim *t);
 void trim_boot_done(struct trim *t);
-int trim_timeout(const struct trim *t, uint64_t now_ms); /* CLOCK_MONOTONIC milliseconds */
-void trim_expired(struct trim *t, uint64_t now_ms);
+int trim_timeout(const struct trim *t, int64_t now_ms); /* CLOCK_MONOTONIC milliseconds */
+void trim_expired(struct trim *t, int64_t now_ms);
 
 /* When a run wanted at now_ms is due; last: when the one before began, 0 = there was none. */
-uint64_t trim_next(uint64_t last, uint64_t now_ms);
+int64_t trim_next(int64_t last, int64_t now_ms);
 
 /* Tells the disk which blocks of the file system at path are free; *bytes how many bytes that were. -1 with errno. */
 int trim_filesystem(const char *path, uint64_t *bytes);

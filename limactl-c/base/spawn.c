@@ -10,11 +10,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "lib/buf.h"
 #include "lib/cleanup.h"
+#include "lib/clock.h"
 #include "lib/io.h"
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
@@ -193,15 +193,12 @@ static bool drain(int fd, struct buf *into, bool keep_last)
 	return true;
 }
 
-static int ms_left(const struct timespec *from, unsigned seconds)
+static int ms_left(int64_t from, unsigned seconds)
 {
-	struct timespec now;
-	long long ms;
+	int64_t ms = from + seconds * (int64_t)1000 - clock_ms();
 
 	if (!seconds)
 		return -1;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	ms = seconds * 1000LL - (now.tv_sec - from->tv_sec) * 1000LL - (now.tv_nsec - from->tv_nsec) / 1000000;
 	return ms > 0 ? (int)(ms < INT_MAX ? ms : INT_MAX) : 0;
 }
 
@@ -209,11 +206,10 @@ static int ms_left(const struct timespec *from, unsigned seconds)
 static bool collect(int out_fd, int err_fd, unsigned seconds, struct buf *out, struct buf *tail)
 {
 	struct pollfd p[2] = { { .fd = out_fd, .events = POLLIN }, { .fd = err_fd, .events = POLLIN } };
-	struct timespec from;
+	int64_t from = clock_ms();
 
-	clock_gettime(CLOCK_MONOTONIC, &from);
 	while (p[0].fd >= 0 || p[1].fd >= 0) {
-		int r = poll(p, 2, ms_left(&from, seconds));
+		int r = poll(p, 2, ms_left(from, seconds));
 
 		if (r == 0)
 			return false;

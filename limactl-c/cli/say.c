@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "lib/buf.h"
+#include "lib/clock.h"
 #include "lib/io.h"
 
 enum { LINE_MAX_BYTES = 16384 };
@@ -22,11 +23,11 @@ static const struct {
 	[SAY_FATAL] = { "fatal", "FATA", 31 },
 };
 
-static struct timespec started;
+static int64_t started;
 
 void say_start(void)
 {
-	clock_gettime(CLOCK_MONOTONIC, &started);
+	started = clock_ms();
 }
 
 /* A word needs no quotes; anything else is quoted, with what could upset a line or a terminal escaped. */
@@ -92,16 +93,14 @@ void say(enum say_level level, const char *fmt, ...)
 {
 	char msg[8000];
 	auto_buf b = BUF_INIT(LINE_MAX_BYTES);
-	struct timespec now;
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(msg, sizeof(msg), fmt, ap);
 	va_end(ap);
 	if (isatty(STDERR_FILENO)) {
-		clock_gettime(CLOCK_MONOTONIC, &now);
 		buf_addf(&b, "\033[%dm%s\033[0m[%04ld] ", levels[level].colour, levels[level].label,
-			 (long)(now.tv_sec - started.tv_sec));
+			 (long)((clock_ms() - started) / 1000));
 		add_visible(&b, msg);
 	} else {
 		add_time(&b);

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "lib/sock.h"
 
@@ -34,14 +33,6 @@ bool vm_events_get(struct vm_events *q, struct vm_event *out)
 	q->first = (q->first + 1) % VM_EVENTS_MAX;
 	q->count--;
 	return true;
-}
-
-int64_t vm_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
 }
 
 #ifdef __linux__

@@ -1,4 +1,4 @@
-/* common.h - what drivers share: events waiting to be handed out, the clock of deadlines. */
+/* common.h - what drivers share: events waiting to be handed out, processes and their sockets. */
 #ifndef LIMA_DRIVER_COMMON_H
 #define LIMA_DRIVER_COMMON_H
 
@@ -14,8 +14,6 @@ struct vm_events {
 
 void vm_events_put(struct vm_events *q, enum vm_event_type type, const struct err *error); /* error may be NULL */
 bool vm_events_get(struct vm_events *q, struct vm_event *out); /* VM_EV_NONE and false when there is none */
-
-int64_t vm_now(void); /* ms on CLOCK_MONOTONIC */
 
 /* A descriptor of the process that is readable when it has ended; -1 where there is no such thing or no process. */
 int vm_pidfd(pid_t pid);

@@ -16,6 +16,7 @@
 
 #include "lib/buf.h"
 #include "lib/cleanup.h"
+#include "lib/clock.h"
 #include "lib/io.h"
 #include "lib/settings.h"
 #include "lib/sock.h"
@@ -250,7 +251,7 @@ static int fake_powerdown(struct vm *vm, struct err *e)
 		return -1;
 	vm->state = VM_STOPPING;
 	vm->goal = GOAL_POWERDOWN;
-	vm->deadline = vm_now() + FAKE_STOP_MS;
+	vm->deadline = clock_ms() + FAKE_STOP_MS;
 	vm_signal(vm->pidfd, vm->pid, SIGTERM);
 	vm_signal(vm->pidfd, vm->pid, SIGCONT);
 	return 0;
@@ -328,7 +329,7 @@ static void fake_step(struct vm *vm, struct vm_event *ev)
 
 	if (vm->state != VM_OFF && has_ended(vm)) {
 		ended(vm);
-	} else if (vm->deadline >= 0 && vm_now() >= vm->deadline) {
+	} else if (vm->deadline >= 0 && clock_ms() >= vm->deadline) {
 		vm->deadline = -1;
 		vm->goal = GOAL_RUN;
 		vm->state = VM_RUNNING;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "lib/cleanup.h"
+#include "lib/clock.h"
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/driver/drivers.h"
@@ -173,7 +174,7 @@ static void end_qmp(struct vm *vm)
 {
 	vm->eof = true;
 	vm->deadline = -1;
-	vm->wake = vm_now() + STATUS_MS;
+	vm->wake = clock_ms() + STATUS_MS;
 	waitset_del(vm->waits, qmp_fd(vm->qmp));
 }
 
@@ -240,7 +241,7 @@ static void take_all(struct vm *vm)
 		vm->console = NULL;
 	}
 	qemu_op_sync(vm);
-	now = vm_now();
+	now = clock_ms();
 	if (!vm->eof && vm->status_known)
 		end_qmp(vm); /* somebody else holds the socket */
 	if (vm->eof && (vm->status_known || !vm->ours || now >= vm->wake)) {

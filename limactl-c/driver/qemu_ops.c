@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "lib/cleanup.h"
+#include "lib/clock.h"
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/driver/qemu_vm.h"
@@ -103,7 +104,7 @@ static int send_query(struct vm *vm, struct err *e)
 
 static int press_button(struct vm *vm, struct err *e)
 {
-	vm->wake = vm_now() + BUTTON_MS;
+	vm->wake = clock_ms() + BUTTON_MS;
 	return send_with(vm, "system_powerdown", NULL, -1, e);
 }
 
@@ -343,7 +344,7 @@ void qemu_op_begin(struct vm *vm, enum qemu_op op, enum vm_state during)
 	vm->before = vm->state;
 	vm->state = during;
 	vm->at = 0;
-	vm->deadline = vm_now() + rows[op].limit;
+	vm->deadline = clock_ms() + rows[op].limit;
 	run_steps(vm);
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "lib/cleanup.h"
+#include "lib/clock.h"
 #include "lib/log.h"
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
@@ -424,10 +425,10 @@ void life_signal(void *ctx, int signum)
 {
 	struct ha *ha = ctx;
 	/* A terminal's Ctrl-C may come twice: from the terminal, and from a program that got it too. */
-	bool again = ha->signal_at && loop_now() - ha->signal_at >= SIGNAL_AGAIN_MS;
+	bool again = ha->signal_at && clock_ms() - ha->signal_at >= SIGNAL_AGAIN_MS;
 
 	if (!ha->signal_at)
-		ha->signal_at = loop_now();
+		ha->signal_at = clock_ms();
 	log_info("signal %d: %s", signum, again ? "the machine is killed" : "stopping");
 	life_stop(ha, again);
 }

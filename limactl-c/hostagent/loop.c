@@ -1,9 +1,9 @@
 #include "limactl-c/hostagent/loop.h"
 
 #include <stdlib.h>
-#include <time.h>
 #include <uv.h>
 
+#include "lib/clock.h"
 #include "limactl-c/base/mem.h"
 
 enum { SIGNALS_MAX = 4 };
@@ -185,7 +185,7 @@ void deadline_in(struct deadline *d, int64_t ms)
 
 void deadline_at(struct deadline *d, int64_t ms)
 {
-	deadline_in(d, ms - loop_now());
+	deadline_in(d, ms - clock_ms());
 }
 
 void deadline_stop(struct deadline *d)
@@ -197,12 +197,4 @@ void deadline_free(struct deadline *d)
 {
 	if (d)
 		uv_close((uv_handle_t *)&d->uv, on_closed);
-}
-
-int64_t loop_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }

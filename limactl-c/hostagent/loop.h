@@ -15,7 +15,7 @@ void loop_run(struct loop *l);  /* until loop_stop() */
 void loop_stop(struct loop *l); /* loop_run() returns after the present callback */
 void loop_free(struct loop *l); /* every watch and deadline was freed before */
 
-/* Called before each wait and after each, so work of one round can be put together. */
+/* Called before each wait, so work of one round can be put together. */
 void loop_before_wait(struct loop *l, void (*fn)(void *ctx), void *ctx);
 void loop_on_signal(struct loop *l, int signum, void (*fn)(void *ctx, int signum), void *ctx);
 
@@ -42,7 +42,5 @@ void deadline_at(struct deadline *d, int64_t ms); /* on CLOCK_MONOTONIC; replace
 void deadline_in(struct deadline *d, int64_t ms); /* from now */
 void deadline_stop(struct deadline *d);
 void deadline_free(struct deadline *d); /* NULL is allowed */
-
-int64_t loop_now(void); /* ms on CLOCK_MONOTONIC */
 
 #endif

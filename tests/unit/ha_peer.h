@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "lib/agentproto.h"
+#include "lib/clock.h"
 #include "lib/io.h"
 #include "limactl-c/hostagent/conn.h"
 #include "limactl-c/hostagent/guest.h"
@@ -241,7 +242,7 @@ static void peer_tick(void *ctx)
 	struct peer *p = ctx;
 
 	peer_flush(p);
-	p->timed_out = loop_now() > p->give_up;
+	p->timed_out = clock_ms() > p->give_up;
 	if (p->timed_out || p->until(p))
 		loop_stop(p->loop);
 	else
@@ -252,7 +253,7 @@ static void peer_tick(void *ctx)
 static void peer_run(struct peer *p, bool (*until)(struct peer *p))
 {
 	p->until = until;
-	p->give_up = loop_now() + PEER_DEADLINE_MS;
+	p->give_up = clock_ms() + PEER_DEADLINE_MS;
 	deadline_in(p->tick, 0);
 	loop_run(p->loop);
 	assert_false(p->timed_out);

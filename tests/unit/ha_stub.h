@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "lib/cleanup.h"
+#include "lib/clock.h"
 #include "lib/log.h"
 #include "lib/sock.h"
 #include "limactl-c/base/fs.h"
@@ -170,7 +171,7 @@ static short stub_wants(const struct vm *vm)
 
 static int64_t stub_deadline(const struct vm *vm)
 {
-	return vm->queued ? loop_now() : -1;
+	return vm->queued ? clock_ms() : -1;
 }
 
 static void stub_step(struct vm *vm, struct vm_event *ev)
