@@ -8,7 +8,7 @@ bench_begin start
 bare_qemu() {
 	local plan=$LIMA_HOME/bench/plan.json
 	"$(jq -r .qemu "$plan")" -nodefaults -no-user-config -display none -machine "$(jq -r .machine "$plan")" \
-		-accel tcg,thread=multi -cpu "$(jq -r .cpu "$plan")" -m "$(($(jq -r .memory "$plan") / 1048576))" \
+		-accel tcg,thread=single -cpu "$(jq -r .cpu "$plan")" -m "$(($(jq -r .memory "$plan") / 1048576))" \
 		-smp "$(jq -r .cpus "$plan")" -kernel "$(jq -r .kernel "$plan")" -initrd "$(jq -r .initrd "$plan")" \
 		-append 'console=ttyS0 quiet rdinit=/bin/busybox -- poweroff -f' >/dev/null 2>&1
 }
@@ -22,7 +22,7 @@ for run in $(seq "$RUNS"); do
 	limactl-c start bench >/dev/null 2>&1
 	t1=$(now)
 	ready+=("$(minus "$t1" "$t0")")
-	agent+=("$(curl -sS --unix-socket "$LIMA_HOME/bench/ha.sock" http://lima/v1/status | jq -r '.agent.answeredAfter')")
+	agent+=("$(curl -sS --unix-socket "$LIMA_HOME/bench/ha.sock" http://lima/v1/status | jq -r '.agent.answeredAfterMs / 1000')")
 	limactl-c stop bench >/dev/null 2>&1
 	t0=$(now)
 	bare_qemu

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "lib/cleanup.h"
+#include "lib/clock.h"
 #include "lib/log.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/hostagent/api.h"
@@ -29,6 +30,8 @@ static void on_up(void *ctx, bool resumed)
 
 	log_info("the guest agent answers%s", resumed ? " again" : "");
 	guest_send_time(ha->guest); /* the queue is empty: nothing was sent over this link yet */
+	if (!ha->agent_known)
+		ha->answered = clock_ms();
 	ha->agent_known = true;
 	ready_agent(ha->ready, resumed);
 }
@@ -102,6 +105,7 @@ static struct jx *agent_json(const struct ha *ha)
 	jx_set_bool(o, "connected", guest_is_up(ha->guest));
 	if (!ha->agent_known)
 		return o;
+	jx_set_int(o, "answeredAfterMs", ha->answered - ha->begun);
 	jx_set_int(o, "pid", ha->agent.pid);
 	jx_set_string(o, "version", ha->agent.version);
 	jx_set_string(o, "hostname", ha->agent.hostname);
@@ -229,6 +233,7 @@ int ha_begin(struct ha *ha)
 	auto_free char *pid_file = path_in(ha->plan->dir, PATH_HA_PID);
 	struct err e = { 0 };
 
+	ha->begun = clock_ms();
 	if (set_up(ha, &e) == 0) {
 		life_begin(ha);
 		return ha->ended ? -1 : 0;

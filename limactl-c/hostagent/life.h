@@ -46,6 +46,8 @@ struct ha {
 
 	/* what the guest said of itself */
 	bool agent_known;
+	int64_t begun;    /* clock_ms() when we began with the machine */
+	int64_t answered; /* clock_ms() of the agent's first answer */
 	struct ap_info agent;
 };
 
