@@ -1,10 +1,8 @@
 /* Stopping an instance, whatever is left of it. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "lib/cleanup.h"
-#include "limactl-c/base/fs.h"
 #include "limactl-c/cli/haclient.h"
 #include "limactl-c/cli/launch.h"
 #include "limactl-c/cli/say.h"
@@ -38,18 +36,19 @@ static int ask(const struct inst *i, bool force, struct err *e)
 	return rc;
 }
 
-/* Sockets and pid files of processes that are gone mislead people and programs. */
+/* Removes what processes that were killed have left. */
 static void sweep(const struct inst *i)
 {
-	static const enum path_name left[] = {
-		PATH_HA_PID, PATH_HA_SOCK, PATH_QEMU_PID, PATH_QMP_HA, PATH_QMP, PATH_AGENT_SOCK,
-	};
+	auto_free char *pid = path_in(i->dir, PATH_HA_PID), *sock = path_in(i->dir, PATH_HA_SOCK);
+	struct err busy;
+	/* Held meanwhile: the files of a start that begins just now are not ours. */
+	auto_close int lock = inst_lock(i, false, false, &busy);
 
-	for (size_t k = 0; k < sizeof(left) / sizeof(*left); k++) {
-		auto_free char *path = path_in(i->dir, left[k]);
-
-		remove(path);
-	}
+	if (lock < 0)
+		return;
+	unlink(pid);
+	unlink(sock);
+	paths_remove_machine(i->dir);
 }
 
 static int stop_forced(const struct inst *i, struct err *e)

@@ -27,19 +27,6 @@ static const struct {
 };
 enum { SOCKETS = sizeof(sockets) / sizeof(*sockets) };
 
-static void remove_file(const struct vm *vm, enum path_name name)
-{
-	auto_free char *path = path_in(vm->plan->dir, name);
-
-	unlink(path);
-}
-
-static void remove_sockets(const struct vm *vm)
-{
-	for (size_t i = 0; i < SOCKETS; i++)
-		remove_file(vm, sockets[i].path);
-}
-
 static int listen_all(const struct vm *vm, struct spawn *s, struct err *e)
 {
 	for (size_t i = 0; i < SOCKETS; i++) {
@@ -180,6 +167,5 @@ void qemu_put_away(struct vm *vm)
 	if (vm->console)
 		qemu_console_read(vm->console);
 	qemu_let_go(vm);
-	remove_sockets(vm);
-	remove_file(vm, PATH_QEMU_PID);
+	paths_remove_machine(vm->plan->dir);
 }

@@ -53,17 +53,6 @@ static void close_listeners(struct ha *ha)
 	}
 }
 
-static void remove_machine_files(struct ha *ha)
-{
-	static const enum path_name files[] = { PATH_QMP_HA, PATH_QMP, PATH_AGENT_SOCK, PATH_QEMU_PID };
-
-	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
-		auto_free char *path = path_in(ha->plan->dir, files[i]);
-
-		unlink(path);
-	}
-}
-
 /* Everything of ours leaves the folder before the lock does, so the next start finds it clean. */
 static void finish(struct ha *ha)
 {
@@ -82,7 +71,7 @@ static void finish(struct ha *ha)
 	unlink(pid_file);
 	unlink(tmp);
 	if (!ha->machine_left)
-		remove_machine_files(ha);
+		paths_remove_machine(ha->plan->dir);
 	events_exiting(ha->events, ha->errors);
 	close(ha->lock);
 	ha->lock = -1;

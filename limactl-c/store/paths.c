@@ -52,6 +52,19 @@ char *path_in(const char *dir, enum path_name name)
 	return xasprintf("%s/%s", dir, files[name]);
 }
 
+void paths_remove_machine(const char *dir)
+{
+	static const enum path_name left[] = {
+		PATH_QMP_HA, PATH_QMP, PATH_AGENT_SOCK, PATH_SERIAL_SOCK, PATH_QEMU_PID,
+	};
+
+	for (size_t i = 0; i < sizeof(left) / sizeof(*left); i++) {
+		auto_free char *path = path_in(dir, left[i]);
+
+		unlink(path);
+	}
+}
+
 /* The user's home folder: $HOME as everywhere, else what the user database says. */
 static char *user_home(struct err *e)
 {

@@ -34,6 +34,9 @@ enum path_name {
 const char *path_file(enum path_name name);                /* "ha.sock" */
 char *path_in(const char *dir, enum path_name name);       /* malloc'd "dir/ha.sock" */
 
+/* Removes the sockets and the pid file of a machine that has ended: they mislead people and programs. */
+void paths_remove_machine(const char *dir);
+
 /* $LIMA_HOME or ~/.lima, absolute, malloc'd; not created. */
 char *paths_home(struct err *e);
 /* $XDG_CACHE_HOME/limactl-c or ~/.cache/limactl-c, malloc'd. */
