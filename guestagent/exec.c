@@ -11,6 +11,7 @@
 #include "guestagent/job.h"
 #include "guestagent/pty.h"
 #include "lib/execproto.h"
+#include "lib/le.h"
 #include "lib/log.h"
 
 enum {
@@ -253,7 +254,7 @@ static int on_window(struct job *j, const uint8_t *p, size_t len)
 	if (!j->started || len != 4)
 		return -1;
 	if (j->tty && j->out.watch.fd >= 0)
-		ga_pty_resize(j->out.watch.fd, (uint16_t)(p[0] | p[1] << 8), (uint16_t)(p[2] | p[3] << 8));
+		ga_pty_resize(j->out.watch.fd, le16_get(p), le16_get(p + 2));
 	return 1;
 }
 
@@ -354,10 +355,8 @@ static int take_records(struct job *j)
 static void finish(struct job *j)
 {
 	uint8_t status[4];
-	uint32_t v = (uint32_t)j->status;
 
-	for (int i = 0; i < 4; i++)
-		status[i] = (uint8_t)(v >> (8 * i));
+	le32_put(status, (uint32_t)j->status);
 	say_and_release(j, EP_EXIT, status, sizeof(status));
 	job_free(j);
 }

@@ -220,15 +220,11 @@ static void on_down(void *ctx)
 
 uint64_t ga_clock_target(const uint8_t *body, size_t len, uint64_t now, bool *bad)
 {
-	uint64_t t = 0;
+	uint64_t t;
 
-	*bad = false;
-	for (size_t i = 0; i < 8 && len == 8; i++)
-		t |= (uint64_t)body[i] << (8 * i);
-	if (t == 0 || t > YEAR_2200) {
-		*bad = true;
+	*bad = ap_time_unpack(&t, body, len) < 0 || t == 0 || t > YEAR_2200;
+	if (*bad)
 		return 0;
-	}
 	return (t > now ? t - now : now - t) > CLOCK_SLACK ? t : 0;
 }
 

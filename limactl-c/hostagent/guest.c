@@ -153,13 +153,11 @@ int guest_send_time(struct guest *g)
 {
 	struct timespec t;
 	uint8_t body[8];
-	uint64_t ns;
+	ssize_t n;
 
 	clock_gettime(CLOCK_REALTIME, &t);
-	ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-	for (size_t i = 0; i < sizeof(body); i++)
-		body[i] = (uint8_t)(ns >> (8 * i));
-	return mux_send(g->mux, AP_MSG_TIME, body, sizeof(body));
+	n = ap_time_pack((uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec, body, sizeof(body));
+	return n < 0 ? -1 : mux_send(g->mux, AP_MSG_TIME, body, (size_t)n);
 }
 
 /* --- streams --- */
