@@ -105,12 +105,12 @@ static struct jx *agent_json(const struct ha *ha)
 	jx_set_bool(o, "connected", guest_is_up(ha->guest));
 	if (!ha->agent_known)
 		return o;
-	jx_set_int(o, "answeredAfterMs", ha->answered - ha->begun);
 	jx_set_int(o, "pid", ha->agent.pid);
 	jx_set_string(o, "version", ha->agent.version);
 	jx_set_string(o, "hostname", ha->agent.hostname);
 	jx_set_string(o, "kernel", ha->agent.kernel);
 	jx_set_string(o, "portEvents", ha->agent.port_events);
+	jx_set_int(o, "answeredAfterMs", ha->answered - ha->begun);
 	return o;
 }
 
