@@ -86,7 +86,6 @@ int mux_send(struct mux *m, unsigned type, const void *body, size_t len);
 struct mux_stream *mux_open(struct mux *m, const void *request, size_t len, void *ctx); /* NULL: limit */
 void mux_stream_set(struct mux_stream *s, void *ctx);
 void *mux_stream_get(const struct mux_stream *s);
-struct mux *mux_stream_mux(const struct mux_stream *s);
 uint32_t mux_stream_id(const struct mux_stream *s);
 
 /* Sending: room says how many bytes reserve/commit or write would take now. A writer that got less than it

@@ -288,11 +288,6 @@ void *mux_stream_get(const struct mux_stream *s)
 	return s->ctx;
 }
 
-struct mux *mux_stream_mux(const struct mux_stream *s)
-{
-	return s->mux;
-}
-
 uint32_t mux_stream_id(const struct mux_stream *s)
 {
 	return s->id;

@@ -32,13 +32,10 @@ struct vm_event {
 	struct err error;
 };
 
-enum vm_feature { VM_CAN_PAUSE = 1, VM_CAN_SAVE = 2 };
-
 struct vm;
 
 struct vm_driver {
 	const char *name; /* "qemu" */
-	unsigned features;
 
 	/* Makes a machine object, state VM_OFF; plan and spawner must outlive it. */
 	struct vm *(*open)(const struct plan *plan, struct spawner *spawner, struct err *e);

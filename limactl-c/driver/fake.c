@@ -363,7 +363,6 @@ static pid_t fake_pid(const struct vm *vm)
 
 const struct vm_driver driver_fake = {
 	.name = "fake",
-	.features = VM_CAN_PAUSE | VM_CAN_SAVE,
 	.open = fake_open,
 	.close = fake_close,
 	.start = fake_start,

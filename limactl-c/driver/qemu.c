@@ -308,7 +308,6 @@ static pid_t qemu_pid(const struct vm *vm)
 
 const struct vm_driver driver_qemu = {
 	.name = "qemu",
-	.features = VM_CAN_PAUSE | VM_CAN_SAVE,
 	.open = qemu_open,
 	.close = qemu_close,
 	.start = qemu_start,

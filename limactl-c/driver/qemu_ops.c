@@ -71,7 +71,7 @@ static int send_migration(struct vm *vm, const char *command, struct err *e)
 {
 	struct jx *args = jx_new_object();
 
-	vm->migration = MIGRATION_NONE;
+	vm->migrated = false;
 	jx_set_string(args, "uri", "fd:state");
 	return send_with(vm, command, args, -1, e);
 }
@@ -325,7 +325,7 @@ static void run_steps(struct vm *vm)
 			return;
 		}
 		if (s->wait != WAIT_NOTHING && !(s->wait == WAIT_GREETING && vm->greeted) &&
-		    !(s->wait == WAIT_MIGRATION && vm->migration == MIGRATION_COMPLETED))
+		    !(s->wait == WAIT_MIGRATION && vm->migrated))
 			return;
 		vm->at++;
 	}
@@ -376,11 +376,10 @@ static void on_migration(struct vm *vm, const struct jx *data)
 	if (vm->op != OP_SAVE && vm->op != OP_RESTORE)
 		return;
 	if (!strcmp(status, "completed")) {
-		vm->migration = MIGRATION_COMPLETED;
+		vm->migrated = true;
 		if (waits_for(vm) == WAIT_MIGRATION)
 			next_step(vm);
 	} else if (!strcmp(status, "failed") && !vm->ending) {
-		vm->migration = MIGRATION_FAILED;
 		vm->why_id = qmp_send(vm->qmp, "query-migrate", NULL, -1);
 	}
 }

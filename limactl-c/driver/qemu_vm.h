@@ -34,8 +34,6 @@ enum qemu_wait {
 	WAIT_EXIT,
 };
 
-enum qemu_migration { MIGRATION_NONE, MIGRATION_COMPLETED, MIGRATION_FAILED };
-
 struct qemu_step {
 	enum qemu_wait wait;
 	int (*begin)(struct vm *vm, struct err *e);                          /* may be NULL; -1 fails the operation */
@@ -67,7 +65,7 @@ struct vm {
 	int64_t deadline;     /* its end at the latest, -1 = none */
 	int64_t wake;         /* an earlier moment to look again: button, exit status; -1 = none */
 	uint64_t waited_id;   /* WAIT_REPLY */
-	enum qemu_migration migration;
+	bool migrated;        /* the migration that was begun last is completed */
 	uint64_t why_id;      /* query-migrate, asked why it failed; 0 = not asked */
 	bool greeted, ready;  /* QMP: has spoken; takes commands */
 	bool ending;          /* QEMU was killed for failure, which is reported when it is gone */
