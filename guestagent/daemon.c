@@ -17,7 +17,6 @@
 #include "guestagent/setup.h"
 #include "guestagent/trim.h"
 #include "lib/clock.h"
-#include "lib/io.h"
 #include "lib/log.h"
 
 enum { FILES_WANTED = MUX_STREAMS_MAX + 4 * GA_JOBS_MAX + 64 };
@@ -129,19 +128,12 @@ static int parse(struct options *o, int argc, char **argv)
 
 static int load_settings(struct daemon *d, const char *path, struct err *e)
 {
-	struct err missing;
-
-	d->settings_text = (struct buf)BUF_INIT(SETTINGS_SIZE_MAX);
-	if (io_read_file(path, &d->settings_text, &missing) < 0) {
-		if (missing.errnum != ENOENT) {
-			*e = missing;
-			return -1;
-		}
-		log_warn("%s is not there; defaults are used", path);
-	}
-	if (!d->settings_text.len)
+	if (settings_load(&d->settings, path, &d->settings_text, e) == 0)
 		return 0;
-	return settings_parse(&d->settings, d->settings_text.data, e);
+	if (e->errnum != ENOENT)
+		return -1;
+	log_warn("%s is not there; defaults are used", path);
+	return 0;
 }
 
 /* Every stream needs descriptors, a command does not: it gets back what we had. */
@@ -214,7 +206,7 @@ int daemon_main(int argc, char **argv)
 	open_standard();
 	log_init("lima-guestagent", STDERR_FILENO, LOG_TEXT, LOG_INFO_);
 	if (parse(&o, argc, argv) < 0) {
-		fprintf(stderr, "usage: daemon [--carrier virtio:NAME|unix:PATH] [--settings FILE] [--run DIR]\n");
+		fprintf(stderr, "usage: daemon [--carrier virtio:NAME|unix:PATH|listen:FD] [--settings FILE] [--run DIR]\n");
 		return 2;
 	}
 	signal(SIGPIPE, SIG_IGN);

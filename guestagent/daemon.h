@@ -2,7 +2,7 @@
 #ifndef LIMA_GUESTAGENT_DAEMON_H
 #define LIMA_GUESTAGENT_DAEMON_H
 
-/* daemon [--carrier virtio:NAME|unix:PATH] [--settings FILE] [--run DIR]; returns an exit code. */
+/* daemon [--carrier virtio:NAME|unix:PATH|listen:FD] [--settings FILE] [--run DIR]; returns an exit code. */
 int daemon_main(int argc, char **argv);
 
 #endif

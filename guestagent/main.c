@@ -19,8 +19,8 @@ static const struct {
 } programs[] = {
 	{ "daemon", "serve the host agent", daemon_main },
 	{ "setup", "make the guest usable, at boot", setup_main },
-	{ "service", "become containerd or dockerd", service_main },
-	{ "shutdown", "stop the engine in order", shutdown_main },
+	{ "service", "become syslogd, containerd or dockerd", service_main },
+	{ "shutdown", "stop the machine in order", shutdown_main },
 	{ "--version", "print the version", version_main },
 };
 enum { PROGRAMS = sizeof(programs) / sizeof(programs[0]) };

@@ -25,7 +25,6 @@
 #include "guestagent/user.h"
 #include "lib/cleanup.h"
 #include "lib/clock.h"
-#include "lib/io.h"
 #include "lib/log.h"
 
 enum {
@@ -295,16 +294,6 @@ static int become_dockerd(const struct setup *su, const char **argv, struct err 
 
 /* --- main --- */
 
-static void load(struct settings *s, struct buf *text)
-{
-	struct err e;
-
-	if (io_read_file(RUN_DIR "/settings", text, &e) < 0 || !text->len)
-		return;
-	if (settings_parse(s, text->data, &e) < 0)
-		s->count = 0;
-}
-
 static int run(const struct setup *su, size_t i)
 {
 	const char *argv[ARGS_MAX] = { NULL };
@@ -334,11 +323,12 @@ int service_main(int argc, char **argv)
 	static struct settings settings;
 	struct setup su = { &settings, "" };
 	auto_buf text = BUF_INIT(SETTINGS_SIZE_MAX);
+	struct err e;
 
 	log_init("lima-guestagent", STDERR_FILENO, LOG_TEXT, LOG_INFO_);
 	for (size_t i = 0; argc == 2 && i < SERVICES; i++)
 		if (strcmp(argv[1], services[i].name) == 0) {
-			load(&settings, &text);
+			settings_load(&settings, RUN_DIR "/settings", &text, &e); /* without them by defaults */
 			return run(&su, i);
 		}
 	fprintf(stderr, "usage: service syslogd|containerd|dockerd\n");

@@ -1,7 +1,6 @@
 #include "guestagent/setup.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +11,6 @@
 #include "guestagent/provision.h"
 #include "guestagent/setup_steps.h"
 #include "guestagent/tuning.h"
-#include "lib/cleanup.h"
-#include "lib/io.h"
 
 /* The power button's modules; which of them the machine has a device for is the kernel's business. */
 static const char *const power_modules[] = { "modprobe", "-aq", "button", "evdev", "gpio_keys", NULL };
@@ -50,14 +47,6 @@ static const struct {
 	{ "boot scripts", boot_scripts, LEAN | LATE },
 };
 enum { STEPS = sizeof(steps) / sizeof(steps[0]) };
-
-static int load(struct settings *s, struct buf *text, struct err *e)
-{
-	*s = (struct settings){ 0 };
-	if (io_read_file(RUN_DIR "/settings", text, e) < 0)
-		return e->errnum == ENOENT ? 0 : -1;
-	return text->len ? settings_parse(s, text->data, e) : 0;
-}
 
 static int run_steps(const struct setup *su, unsigned when)
 {
@@ -123,9 +112,7 @@ int setup_main(int argc, char **argv)
 	}
 	setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", 1);
 	umask(022);
-	if (load(&settings, &text, &e) < 0) {
-		settings.count = 0;
+	if (settings_load(&settings, RUN_DIR "/settings", &text, &e) < 0 && e.errnum != ENOENT)
 		su_warn(&su, "settings: %s; defaults are used", e.msg);
-	}
 	return modes[i].run(&su, modes[i].when);
 }

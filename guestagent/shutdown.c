@@ -19,7 +19,6 @@
 #include "guestagent/setup_util.h"
 #include "guestagent/trim.h"
 #include "lib/clock.h"
-#include "lib/io.h"
 #include "lib/log.h"
 
 /* Stopped in this order. dockerd gives containers 15 seconds of its own before it kills them. */
@@ -141,9 +140,7 @@ static bool wants_fstrim(void)
 	auto_buf text = BUF_INIT(SETTINGS_SIZE_MAX);
 	struct err e;
 
-	if (io_read_file(RUN_DIR "/settings", &text, &e) < 0 || !text.len)
-		return false;
-	return settings_parse(&s, text.data, &e) == 0 && settings_true(&s, "tuning.fstrimStop");
+	return settings_load(&s, RUN_DIR "/settings", &text, &e) == 0 && settings_true(&s, "tuning.fstrimStop");
 }
 
 int shutdown_main(int argc, char **argv)

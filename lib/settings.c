@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "lib/io.h"
+
 enum { VALUE_MAX = 64 * 1024 };
 
 static bool is_key(const char *s, size_t n)
@@ -81,6 +83,20 @@ int settings_parse(struct settings *s, char *text, struct err *e)
 		s->item[s->count++] = (struct setting){ text, equals + 1 };
 	}
 	return 0;
+}
+
+int settings_load(struct settings *s, const char *path, struct buf *text, struct err *e)
+{
+	int rc;
+
+	s->count = 0;
+	text->max = SETTINGS_SIZE_MAX;
+	if (io_read_file(path, text, e) < 0)
+		return -1;
+	rc = settings_parse(s, text->data, e);
+	if (rc < 0)
+		s->count = 0;
+	return rc;
 }
 
 const char *settings_get(const struct settings *s, const char *key, const char *otherwise)

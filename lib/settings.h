@@ -12,7 +12,7 @@
 
 enum { SETTINGS_SIZE_MAX = 1 << 20, SETTINGS_LINES_MAX = 1024 };
 
-/* Appends one line; -1 when the key is malformed, the value has a NUL-free limit of 64 KiB exceeded or b is full. */
+/* Appends one line; -1 when the key is malformed, the value longer than 64 KiB or b full. */
 int settings_put(struct buf *b, const char *key, const char *value);
 
 /* Read side. */
@@ -25,6 +25,9 @@ struct settings {
 };
 /* Splits text (changed in place, must outlive *s). -1 with line number when a line has no '=' or there are too many. */
 int settings_parse(struct settings *s, char *text, struct err *e);
+/* The same for a file, read into text (a struct buf with nothing in it). When it fails there are no settings; e->errnum is
+ * ENOENT when there is no such file. */
+int settings_load(struct settings *s, const char *path, struct buf *text, struct err *e);
 const char *settings_get(const struct settings *s, const char *key, const char *otherwise);
 bool settings_true(const struct settings *s, const char *key); /* "true" */
 
