@@ -15,7 +15,7 @@
 #include "lib/io.h"
 #include "limactl-c/base/mem.h"
 
-static int make_dir(const char *path, mode_t mode, struct err *e)
+int fs_mkdir(const char *path, mode_t mode, struct err *e)
 {
 	struct stat st;
 
@@ -36,11 +36,11 @@ int fs_mkdirs(const char *path, mode_t mode, struct err *e)
 		if (*p != '/')
 			continue;
 		*p = '\0';
-		if (make_dir(copy, mode, e) < 0)
+		if (fs_mkdir(copy, mode, e) < 0)
 			return -1;
 		*p = '/';
 	}
-	return make_dir(copy, mode, e);
+	return fs_mkdir(copy, mode, e);
 }
 
 int fs_sync_dir(const char *dir, struct err *e)

@@ -8,6 +8,8 @@
 
 #include "lib/err.h"
 
+/* Makes a folder in one that is there; no error when there is one already. */
+int fs_mkdir(const char *path, mode_t mode, struct err *e);
 /* Makes a folder and those above it that are missing; one that is there already keeps its mode. */
 int fs_mkdirs(const char *path, mode_t mode, struct err *e);
 

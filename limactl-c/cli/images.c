@@ -135,7 +135,7 @@ static int write_parts(const struct plan *p, struct err *e)
 
 	if (!text || fs_write_atomic(settings, text, strlen(text), 0600, e) < 0)
 		return -1;
-	if (fs_remove_tree(provision, e) < 0 || fs_mkdirs(provision, 0700, e) < 0)
+	if (fs_remove_tree(provision, e) < 0 || fs_mkdir(provision, 0700, e) < 0)
 		return -1;
 	for (size_t i = 0; i < p->scripts; i++) {
 		auto_free char *path = xasprintf("%s/%02zu", provision, i);
@@ -177,7 +177,8 @@ int images_prepare(const struct plan *p, struct err *e)
 {
 	auto_free char *sock = path_in(p->dir, PATH_SOCK_DIR);
 
-	if (fs_mkdirs(sock, 0700, e) < 0 || write_parts(p, e) < 0)
+	/* Not the folders above: an instance deleted meanwhile must not come back as a ruin. */
+	if (fs_mkdir(sock, 0700, e) < 0 || write_parts(p, e) < 0)
 		return -1;
 	if (p->kernel && make_initrd(p, e) < 0)
 		return -1;

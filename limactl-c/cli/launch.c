@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,13 +34,16 @@ enum {
 	STATUS_TRIES = 100,        /* STATUS_PAUSE_NS apart */
 	STATUS_PAUSE_NS = 20 * 1000 * 1000,
 	END_MS = 40 * 1000,        /* a host agent asked to end is given this long */
+	LAST_MS = 2000,            /* from its last event to its end */
 	LAST_LINES = 5,
+	LAST_BYTES = 16384,
 };
 
 /* One start under way. */
 struct start {
 	const struct inst *inst;
 	pid_t pid;           /* of the host agent */
+	int status;          /* with which it ended */
 	int events;          /* its event lines */
 	struct buf line;
 	bool adopting;       /* the machine ran before we came: not ours to end */
@@ -47,6 +51,7 @@ struct start {
 	bool elsewhere;      /* another command is starting the same instance */
 	struct buf errors;   /* sentences of events, one a line */
 	struct follow log;
+	off_t log_from;      /* where its log began when we came */
 };
 
 static volatile sig_atomic_t interrupted;
@@ -93,6 +98,7 @@ static int spawn_host_agent(struct start *s, bool foreground, struct err *e)
 
 	if (!program || out < 0 || (log = open_log(s->inst, PATH_HA_STDERR, e)) < 0)
 		return -1;
+	s->log_from = lseek(log, 0, SEEK_END);
 	if (pipe(fd) < 0)
 		return err_errno(e, "pipe");
 	io_set_cloexec(fd[0], true);
@@ -159,10 +165,14 @@ static void waited_for(const struct inst *i, struct buf *out)
 	buf_free(&a.body);
 }
 
-/* The messages of the last lines of the host agent's log (JSON lines), and of the machine's own. */
-static void last_words(const struct inst *i, struct buf *out)
+/* The messages of the last lines of the host agent's log (JSON lines) that are of this start. */
+static void last_words(const struct start *s, struct buf *out)
 {
-	auto_free char *log = path_in(i->dir, PATH_HA_STDERR), *text = fs_tail(log, LAST_LINES, 16384);
+	auto_free char *log = path_in(s->inst->dir, PATH_HA_STDERR), *text = NULL;
+	struct stat st;
+	off_t fresh = stat(log, &st) == 0 && st.st_size > s->log_from ? st.st_size - s->log_from : 0;
+
+	text = fs_tail(log, LAST_LINES, fresh < LAST_BYTES ? (size_t)fresh : LAST_BYTES);
 
 	for (char *line = text, *end; *line; line = end) {
 		struct err ignored = { 0 };
@@ -180,11 +190,11 @@ static void last_words(const struct inst *i, struct buf *out)
 }
 
 /* Waits for the host agent's end; false when it lives on after ms. */
-static bool wait_end(pid_t pid, int ms)
+static bool wait_end(struct start *s, int ms)
 {
 	long long until = now_ms() + ms;
 
-	while (waitpid(pid, NULL, WNOHANG) == 0) {
+	while (waitpid(s->pid, &s->status, WNOHANG) == 0) {
 		if (now_ms() >= until)
 			return false;
 		nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
@@ -193,14 +203,16 @@ static bool wait_end(pid_t pid, int ms)
 }
 
 /* Neither host agent nor machine of ours is left. */
-static void give_up(struct start *s)
+static void give_up(struct start *s, int patience_ms)
 {
 	struct err ignored = { 0 };
 
-	kill(s->pid, SIGTERM);
-	if (!wait_end(s->pid, END_MS)) {
-		kill(s->pid, SIGKILL);
-		wait_end(s->pid, END_MS);
+	if (!wait_end(s, patience_ms)) {
+		kill(s->pid, SIGTERM);
+		if (!wait_end(s, END_MS)) {
+			kill(s->pid, SIGKILL);
+			wait_end(s, END_MS);
+		}
 	}
 	/* Running: another start was faster, and this is its machine. */
 	if (!s->adopting && inst_status(s->inst) == INST_ORPHAN)
@@ -211,15 +223,18 @@ static int died(struct start *s, struct err *e)
 {
 	auto_buf words = BUF_INIT(800);
 
-	give_up(s);
+	/* It is about to end by itself: only then its exit code tells why. */
+	give_up(s, LAST_MS);
 	follow_show(&s->log);
 	if (inst_status(s->inst) == INST_RUNNING) {
 		say_info("Another command is starting the instance \"%s\"", s->inst->name);
 		s->elsewhere = true;
 		return 0;
 	}
+	if (!s->errors.len && WIFEXITED(s->status) && !WEXITSTATUS(s->status))
+		return err_set(e, ERR_STATE, "instance \"%s\" was stopped before it was ready", s->inst->name);
 	if (!s->errors.len)
-		last_words(s->inst, &words);
+		last_words(s, &words);
 	return err_set(e, ERR_STATE, "instance \"%s\" did not start: %s%s", s->inst->name,
 		       s->errors.len ? s->errors.data : "the host agent ended", words.len ? words.data : "");
 }
@@ -231,7 +246,7 @@ static int timed_out(struct start *s, unsigned timeout, struct err *e)
 
 	waited_for(s->inst, &stage);
 	say_warn("Stopping \"%s\": not ready within %s", s->inst->name, time);
-	give_up(s);
+	give_up(s, 0);
 	return err_set(e, ERR_TIMEOUT, "instance \"%s\" was not ready within %s; it waited for %s. It was stopped",
 		       s->inst->name, time, stage.len ? stage.data : "the host agent");
 }
@@ -239,7 +254,7 @@ static int timed_out(struct start *s, unsigned timeout, struct err *e)
 static int was_interrupted(struct start *s, struct err *e)
 {
 	say_warn("Interrupted, stopping \"%s\"", s->inst->name);
-	give_up(s);
+	give_up(s, 0);
 	return err_set(e, ERR_STATE, "start of instance \"%s\" was interrupted; it is stopped now", s->inst->name);
 }
 

@@ -213,13 +213,19 @@ undo:
 	return -1;
 }
 
-/* Opens a lock file and tries once; -1 with errno EWOULDBLOCK when another process holds it. */
+/* Opens a lock file and tries once; -1 with errno EWOULDBLOCK when another process holds it, or has held it and taken
+ * the folder away: that lock is nobody's any more. */
 static int try_lock(const char *path, int flags, int operation)
 {
+	struct stat ours, there;
 	auto_close int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK, 0600); /* no wait should it be a pipe */
 
-	if (fd < 0 || flock(fd, operation | LOCK_NB) < 0)
+	if (fd < 0 || flock(fd, operation | LOCK_NB) < 0 || fstat(fd, &ours) < 0 || stat(path, &there) < 0)
 		return -1;
+	if (ours.st_ino != there.st_ino || ours.st_dev != there.st_dev) {
+		errno = EWOULDBLOCK;
+		return -1;
+	}
 	return steal_fd(&fd);
 }
 
