@@ -59,12 +59,18 @@ int sock_listen_unix(const char *path, mode_t mode, struct err *e)
 {
 	struct sockaddr_un sa;
 	struct err probe = { 0 };
+	struct stat st;
 	auto_close int fd = -1, other = -1;
+	bool pending;
 
 	if (sock_unix_addr(path, &sa, e) < 0)
 		return -1;
-	other = sock_connect_unix(path, &probe);
-	if (other >= 0)
+	/* Only a socket nobody listens on is in the way; connecting to any other file is refused just the same. */
+	if (lstat(path, &st) == 0 && !S_ISSOCK(st.st_mode))
+		return err_set(e, ERR_EXISTS, "%s is there and is not a socket", path);
+	other = sock_start_connect((struct sockaddr *)&sa, sizeof(sa), &pending, &probe);
+	/* EAGAIN: who listens is busy or stands still. */
+	if (other >= 0 || probe.errnum == EAGAIN)
 		return err_set(e, ERR_EXISTS, "%s: another process is listening there", path);
 	if (probe.errnum == ECONNREFUSED)
 		unlink(path);
