@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <termios.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "lib/cleanup.h"
@@ -18,6 +19,7 @@ enum {
 	IN_MAX = 256 * 1024,
 	OUT_MAX = 128 * 1024, /* one record of input, and signals */
 	PACKED = EP_HEADER + EP_PAYLOAD_MAX,
+	UNHEARD_MAX = 3,
 };
 
 /* The conversation. */
@@ -28,6 +30,8 @@ struct exec {
 	bool deaf; /* the guest takes nothing any more */
 	bool done;
 	int code;
+	unsigned unheard;         /* signals forwarded since the guest last said something */
+	struct timespec first;    /* when the first of these came */
 };
 
 /* Signals reach the loop through a pipe. */
@@ -155,6 +159,17 @@ static int send_window(struct exec *x, struct err *e)
 	return send_record(x, EP_WINDOW, record, 4, e);
 }
 
+/* Whoever asks us to end again and again while the guest is silent wants to be rid of us: it may hang. */
+static bool given_up(struct exec *x)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (!x->unheard++)
+		x->first = now;
+	return x->unheard >= UNHEARD_MAX && now.tv_sec > x->first.tv_sec + 1;
+}
+
 static int forward_signals(struct exec *x, struct err *e)
 {
 	unsigned char sig;
@@ -162,6 +177,8 @@ static int forward_signals(struct exec *x, struct err *e)
 	while (read(signal_pipe[0], &sig, 1) == 1) {
 		uint8_t record[EP_HEADER + 1];
 
+		if (sig != SIGWINCH && given_up(x))
+			return lost(e, "it does not react to signals");
 		/* These few numbers are the same on every system we know. */
 		record[EP_HEADER] = sig;
 		if (sig == SIGWINCH ? send_window(x, e) < 0 : send_record(x, EP_SIGNAL, record, 1, e) < 0)
@@ -255,6 +272,7 @@ static int take_socket(struct exec *x, struct err *e)
 		return 0;
 	if (k <= 0)
 		return lost(e, "");
+	x->unheard = 0;
 	buf_commit(&x->in, (size_t)k);
 	return take_records(x, e);
 }

@@ -16,7 +16,7 @@
 #include "limactl-c/base/mem.h"
 #include "limactl-c/store/paths.h"
 
-enum { HEAD_MAX = 16 * 1024, EXEC_ANSWER_MS = 600 * 1000 };
+enum { HEAD_MAX = 16 * 1024, EXEC_ANSWER_MS = 2500 };
 
 /* A conversation with a deadline. */
 struct talk {
@@ -188,7 +188,7 @@ int hac_exec(const char *dir, struct buf *early, struct err *e)
 	struct talk t = { .fd = -1 };
 	ssize_t head = -1;
 
-	/* A sleeping machine is woken first, which may take its time. */
+	/* The host agent answers at once, whether the machine sleeps or not. */
 	if (talk_open(&t, dir, EXEC_ANSWER_MS, e) == 0 &&
 	    send_request(&t, "POST", "/v1/exec", "Connection: Upgrade\r\nUpgrade: execproto\r\n", NULL, e) == 0)
 		head = read_head(&t, early, &a.status, e);

@@ -259,6 +259,19 @@ static void on_request(void *ctx, unsigned events)
 		read_request(rq);
 }
 
+/* Makes room by dropping the connection that has been silent, or not read its answer, for longest: else a few programs
+ * that hang would keep out everybody, even who wants to stop the instance. */
+static void drop_oldest(struct api *a)
+{
+	struct request *oldest = NULL;
+
+	for (struct request *rq = a->first; rq; rq = rq->next)
+		if (!rq->waiter.done)
+			oldest = rq;
+	if (oldest)
+		request_free(oldest);
+}
+
 static void on_connection(void *ctx, unsigned events)
 {
 	struct api *a = ctx;
@@ -268,6 +281,8 @@ static void on_connection(void *ctx, unsigned events)
 	(void)events;
 	if (fd < 0)
 		return;
+	if (a->requests >= REQUESTS_MAX)
+		drop_oldest(a);
 	rq = xcalloc(1, sizeof(*rq));
 	rq->api = a;
 	rq->fd = fd;

@@ -46,3 +46,85 @@ soon() {
 	run ! timeout 3 bash -c 'limactl-c create --tty=false --name=b - <&-'
 	contains "$output" "standard input"
 }
+
+@test "delete while it is being started: there as a whole, or gone" {
+	local n start
+	for n in {0..9} {0..9} {0..9}; do
+		[ -d "$LIMA_HOME/a" ] || limactl-c create --tty=false --name=a "$LIMA_HOME/fake.yaml"
+		limactl-c start a &
+		start=$!
+		sleep "0.00$n"
+		limactl-c delete -f a
+		wait "$start" || true
+		[ -f "$LIMA_HOME/a/lima.yaml" ] || [ ! -e "$LIMA_HOME/a" ] || {
+			ls -l "$LIMA_HOME/a"
+			return 1
+		}
+	done
+}
+
+@test "a start that another command stops says so" {
+	sed 's/^guest:.*/guest: {init: lean}\nportForwards: [{guestSocket: \/run\/never\/docker.sock, hostSocket: docker.sock}]/' \
+		"$LIMA_HOME/fake.yaml" >"$LIMA_HOME/waits.yaml"
+	limactl-c start --tty=false --name=a "$LIMA_HOME/waits.yaml" 2>"$LIMA_HOME/said.yaml" &
+	local start=$! code=0
+	wait_until 10 test -S "$LIMA_HOME/a/ha.sock"
+	limactl-c stop a
+	wait "$start" || code=$?
+	equals "$code" 1
+	contains "$(cat "$LIMA_HOME/said.yaml")" "was stopped before it was ready"
+}
+
+@test "a file where a forwarded socket belongs is kept, and said" {
+	echo precious >"$LIMA_HOME/precious.yaml"
+	{
+		cat "$LIMA_HOME/fake.yaml"
+		echo "portForwards: [{guestSocket: /run/x.sock, hostSocket: $LIMA_HOME/precious.yaml}]"
+	} >"$LIMA_HOME/sock.yaml"
+	run -1 limactl-c start --tty=false --name=a "$LIMA_HOME/sock.yaml"
+	contains "$output" "precious.yaml is there and is not a socket"
+	equals "$(cat "$LIMA_HOME/precious.yaml")" precious
+	equals "$(limactl-c list --json | jq -r .status)" Stopped
+}
+
+@test "connections that say nothing keep nobody out of the control socket" {
+	limactl-c start --tty=false --name=a "$LIMA_HOME/fake.yaml"
+	python3 - "$LIMA_HOME/a/ha.sock" <<-'PY'
+		import socket, subprocess, sys
+		held = []
+		for n in range(1000):
+		    s = socket.socket(socket.AF_UNIX)
+		    s.connect(sys.argv[1])
+		    s.send(b"GET /v1/in" if n % 2 else b"")
+		    held.append(s)
+		for command in (["list", "a"], ["shell", "a", "--", "true"], ["stop", "a"]):
+		    subprocess.run(["limactl-c"] + command, check=True, timeout=10)
+	PY
+	equals "$(limactl-c list --json | jq -r .status)" Stopped
+}
+
+@test "a host agent that stands still: shell says so, stop -f ends it" {
+	limactl-c start --tty=false --name=a "$LIMA_HOME/fake.yaml"
+	local pid
+	pid=$(ha_pid a)
+	kill -STOP "$pid"
+	soon limactl-c shell a -- true
+	contains "$output" "does not answer"
+	soon limactl-c list
+	run -0 timeout 10 limactl-c stop -f a
+	wait_until 2 gone "$pid"
+}
+
+@test "a guest that stands still: shell can be ended" {
+	limactl-c start --tty=false --name=a "$LIMA_HOME/fake.yaml"
+	local machine shell n
+	machine=$(limactl-c list --json | jq -r .driverPID)
+	kill -STOP "$machine"
+	limactl-c shell a -- true </dev/null &
+	shell=$!
+	connected() { [ "$(control a GET status | jq .connections)" = 1 ]; }
+	wait_until 10 connected
+	ended() { kill -TERM "$shell" && false || gone "$shell"; }
+	wait_until 10 ended
+	kill -CONT "$machine"
+}
