@@ -25,7 +25,7 @@ enum { TAIL_KEPT = 800 }; /* bytes of stderr that go into an error */
 extern char **environ;
 
 /* Looking the program up here, not in the child, gives a clear error and keeps the child free of allocation. */
-static char *find_program(const char *name, struct err *e)
+char *spawn_find(const char *name, struct err *e)
 {
 	const char *path = getenv("PATH"), *at, *end;
 
@@ -109,7 +109,7 @@ static int child_failure(int fd, const char *program, pid_t pid, struct err *e)
 /* Forks with std as 0, 1, 2; see spawn_start. */
 static pid_t start_with(const struct spawn *s, const int std[3], struct err *e)
 {
-	auto_free char *program = find_program(s->argv[0], e);
+	auto_free char *program = spawn_find(s->argv[0], e);
 	auto_free const char **env = NULL;
 	auto_close int report_r = -1, report_w = -1;
 	struct spawn_child c = { .spawn = s };

@@ -1,7 +1,7 @@
 /* spawn.h - a child process described by a struct, and a small spawner process that starts them for others.
  *
- * The host agent forks the spawner before it confines itself; the spawner starts QEMU (or the native agent)
- * in a session of its own, so that it outlives the host agent, and reports exits.
+ * The host agent forks the spawner first of all, so it stays as small as that process was then; the spawner starts QEMU
+ * (or the native agent) in a session of its own, so that it outlives the host agent, and reports exits.
  */
 #ifndef LIMA_SPAWN_H
 #define LIMA_SPAWN_H
@@ -27,6 +27,9 @@ struct spawn {
 	bool new_net;      /* Linux, root: own network namespace with lo up; ignored where not permitted */
 	unsigned seconds;  /* spawn_run only: killed when it takes longer, ERR_TIMEOUT; 0 = no limit */
 };
+
+/* The program that argv[0] means, malloc'd; ERR_NOTFOUND when it is not in PATH. What has a slash is not looked at. */
+char *spawn_find(const char *name, struct err *e);
 
 /* Starts it; returns the pid. An exec failure is reported here (through a close-on-exec pipe), not as an exit. */
 pid_t spawn_start(const struct spawn *s, struct err *e);

@@ -10,6 +10,7 @@
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/jsonx.h"
 #include "limactl-c/base/mem.h"
+#include "limactl-c/base/spawn.h"
 #include "limactl-c/store/paths.h"
 
 enum { STATE_VERSION = 1 };
@@ -26,33 +27,16 @@ char *state_tmp(const struct plan *p)
 	return xasprintf("%s.tmp", file);
 }
 
-/* The program that runs the machine, as found in PATH. */
-static int stat_program(const char *program, struct stat *st)
-{
-	const char *path = getenv("PATH"), *at = path ? path : "/usr/bin:/bin";
-
-	if (strchr(program, '/'))
-		return stat(program, st);
-	for (;;) {
-		int n = (int)strcspn(at, ":");
-		auto_free char *file = xasprintf("%.*s/%s", n, at, program);
-
-		if (stat(file, st) == 0 && S_ISREG(st->st_mode) && access(file, X_OK) == 0)
-			return 0;
-		if (!at[n])
-			return -1;
-		at += n + 1;
-	}
-}
-
 /* What stands for the version of the machine's program: another package has another size or date. Asking the program
  * itself would cost more than the rest of a restore. */
 static char *program_text(const struct plan *p)
 {
 	const char *program = p->driver == PLAN_FAKE ? p->agent : p->qemu;
+	struct err ignored;
+	auto_free char *file = program ? spawn_find(program, &ignored) : NULL;
 	struct stat st;
 
-	if (!program || stat_program(program, &st) < 0)
+	if (!file || stat(file, &st) < 0)
 		return xstrdup("none");
 	return xasprintf("%s %lld %lld", program, (long long)st.st_size, (long long)st.st_mtime);
 }
