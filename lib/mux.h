@@ -7,8 +7,9 @@
  * Carrier: any ordered byte stream without a connection state of its own (virtio-serial, a unix socket).
  *   After each opening both sides send a preamble of zeros longer than any frame, then a hello; a receiver
  *   that finds no valid frame skips bytes until a hello. So both ends find each other after either restarted.
- * Epoch: random number of a process; another epoch in the hello means another process, and every stream is
- *   reset. The same epoch means the same process over a new carrier: streams go on where they were.
+ * Epoch: random number of a process: who the peer is.
+ * Resuming: streams go on over a new carrier when both sides still know the same conversation, see docs/protocol.md;
+ *   else, as with a new process, every stream is reset.
  * Offsets: every stream counts its bytes from 0. What was written is kept until the peer has consumed it, at
  *   most MUX_WINDOW bytes a direction, and sent again over a new carrier from where the peer's count stands.
  *   What cannot be replayed (the guest was restored from an older state) is reset, never guessed.

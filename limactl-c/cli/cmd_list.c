@@ -17,7 +17,7 @@ struct list_opts {
 	bool json, quiet;
 };
 
-/* Columns in Lima's order; those that go first when a terminal is narrow. */
+/* Columns in Lima's order. */
 enum { C_NAME, C_STATUS, C_SSH, C_VMTYPE, C_ARCH, C_CPUS, C_MEMORY, C_DISK, C_DIR, COLUMNS };
 
 static char *short_dir(const char *dir)
@@ -50,6 +50,7 @@ static void add_row(struct table *t, const struct look *l)
 
 static unsigned columns_to_hide(const struct table *t)
 {
+	/* Those that go first when the terminal is narrow. */
 	static const unsigned first[] = { 1u << C_VMTYPE, 1u << C_ARCH, 1u << C_DIR };
 	struct winsize w;
 	unsigned hidden = 0;
@@ -75,7 +76,6 @@ static void warn(const struct look *l)
 		say_warn("instance \"%s\": %s", l->inst.name, l->error[i]);
 }
 
-/* 1: it is there no more (deleted meanwhile), which is no error when all are listed. */
 static int show(const char *name, const struct list_opts *o, struct table *t, struct err *e)
 {
 	struct look l = { 0 };
