@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "lib/cleanup.h"
+#include "lib/clock.h"
 #include "lib/io.h"
 #include "lib/sock.h"
 #include "limactl-c/base/jsonx.h"
@@ -21,21 +21,13 @@ enum { HEAD_MAX = 16 * 1024, EXEC_ANSWER_MS = 2500 };
 /* A conversation with a deadline. */
 struct talk {
 	int fd;
-	long long deadline; /* ms on CLOCK_MONOTONIC, -1 = none */
+	int64_t deadline; /* ms on CLOCK_MONOTONIC, -1 = none */
 };
-
-static long long now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
-}
 
 static int wait_for(const struct talk *t, short events, struct err *e)
 {
 	for (;;) {
-		long long left = t->deadline < 0 ? -1 : t->deadline - now_ms();
+		int64_t left = t->deadline < 0 ? -1 : t->deadline - clock_ms();
 		struct pollfd p = { .fd = t->fd, .events = events };
 		int n;
 
@@ -55,7 +47,7 @@ static int talk_open(struct talk *t, const char *dir, int ms, struct err *e)
 	struct sockaddr_un sa;
 	bool pending;
 
-	t->deadline = ms < 0 ? -1 : now_ms() + ms;
+	t->deadline = ms < 0 ? -1 : clock_ms() + ms;
 	if (sock_unix_addr(path, &sa, e) < 0)
 		return -1;
 	/* Non-blocking: a stopped host agent with a full backlog must not hold us. */

@@ -14,6 +14,7 @@
 
 #include "lib/buf.h"
 #include "lib/cleanup.h"
+#include "lib/clock.h"
 #include "lib/io.h"
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/jsonx.h"
@@ -69,14 +70,6 @@ static void catch_signals(void)
 
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
 		sigaction(signals[i], &sa, NULL);
-}
-
-static long long now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
 }
 
 /* A fresh log of events; the last one is kept beside it, so that both have a ceiling. */
@@ -192,10 +185,10 @@ static void last_words(const struct start *s, struct buf *out)
 /* Waits for the host agent's end; false when it lives on after ms. */
 static bool wait_end(struct start *s, int ms)
 {
-	long long until = now_ms() + ms;
+	int64_t until = clock_ms() + ms;
 
 	while (waitpid(s->pid, &s->status, WNOHANG) == 0) {
-		if (now_ms() >= until)
+		if (clock_ms() >= until)
 			return false;
 		nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
 	}
@@ -260,17 +253,17 @@ static int was_interrupted(struct start *s, struct err *e)
 
 static int wait_running(struct start *s, unsigned timeout, struct err *e)
 {
-	long long until = now_ms() + timeout * 1000LL;
+	int64_t until = clock_ms() + timeout * 1000LL;
 
 	while (!s->running) {
 		struct pollfd p = { .fd = s->events, .events = POLLIN };
-		long long left = until - now_ms();
+		int64_t left = until - clock_ms();
 		int n = left > 0 ? poll(&p, 1, (int)(left < FOLLOW_MS ? left : FOLLOW_MS)) : 0;
 
 		follow_show(&s->log);
 		if (interrupted)
 			return was_interrupted(s, e);
-		if (n == 0 && now_ms() >= until)
+		if (n == 0 && clock_ms() >= until)
 			return timed_out(s, timeout, e);
 		if (n > 0 && !take_events(s))
 			return died(s, e);
