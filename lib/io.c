@@ -81,6 +81,16 @@ void io_keep_std(void)
 		close(fd);
 }
 
+/* macOS has no pipe2(). */
+int io_pipe(int fd[2], struct err *e)
+{
+	if (pipe(fd) < 0)
+		return err_errno(e, "pipe");
+	io_set_cloexec(fd[0], true);
+	io_set_cloexec(fd[1], true);
+	return 0;
+}
+
 static int change_flag(int fd, int get, int set, int flag, bool on)
 {
 	int flags = fcntl(fd, get);

@@ -21,6 +21,9 @@ int io_read_file(const char *path, struct buf *b, struct err *e);
 /* Opens 0, 1 and 2 where they are closed, so that no other file takes their number; using them fails as before. */
 void io_keep_std(void);
 
+/* A pipe, both ends close-on-exec: fd[0] to read, fd[1] to write. */
+int io_pipe(int fd[2], struct err *e);
+
 int io_set_nonblock(int fd, bool on); /* -1 with errno set */
 int io_set_cloexec(int fd, bool on);  /* -1 with errno set */
 

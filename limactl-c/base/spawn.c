@@ -81,15 +81,6 @@ static const char **merge_env(const char *const *added)
 	return env;
 }
 
-static int make_pipe(int fd[2], struct err *e)
-{
-	if (pipe(fd) < 0)
-		return err_errno(e, "pipe");
-	io_set_cloexec(fd[0], true);
-	io_set_cloexec(fd[1], true);
-	return 0;
-}
-
 /* What the child could not do, or nothing when the program runs: its end of the pipe was closed by exec. */
 static int child_failure(int fd, const char *program, pid_t pid, struct err *e)
 {
@@ -117,7 +108,7 @@ static pid_t start_with(const struct spawn *s, const int std[3], struct err *e)
 	int fd[2];
 	pid_t pid;
 
-	if (!program || make_pipe(fd, e) < 0)
+	if (!program || io_pipe(fd, e) < 0)
 		return -1;
 	report_r = fd[0];
 	report_w = fd[1];
@@ -243,11 +234,11 @@ int spawn_run(const struct spawn *s, struct buf *out, struct err *e)
 	bool in_time;
 	pid_t pid;
 
-	if (null < 0 || make_pipe(fd, e) < 0)
+	if (null < 0 || io_pipe(fd, e) < 0)
 		return -1;
 	out_r = fd[0];
 	out_w = fd[1];
-	if (make_pipe(fd, e) < 0)
+	if (io_pipe(fd, e) < 0)
 		return -1;
 	err_r = fd[0];
 	err_w = fd[1];

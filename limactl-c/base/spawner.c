@@ -145,16 +145,15 @@ static _Noreturn void run(int sock, int exits)
 	struct sigaction child = { .sa_handler = on_child, .sa_flags = SA_NOCLDSTOP };
 	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
 	struct pollfd p[2] = { { .events = POLLIN }, { .events = POLLIN } };
+	struct err e;
 
 	let_go(&sock, &exits);
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
 		signal(ignored[i], SIG_IGN);
-	if (pipe(wake_pipe) < 0)
+	if (io_pipe(wake_pipe, &e) < 0)
 		_exit(1);
-	for (int i = 0; i < 2; i++) {
-		io_set_cloexec(wake_pipe[i], true);
-		io_set_nonblock(wake_pipe[i], true);
-	}
+	io_set_nonblock(wake_pipe[0], true);
+	io_set_nonblock(wake_pipe[1], true);
 	sigaction(SIGCHLD, &child, NULL);
 	p[0].fd = sock;
 	p[1].fd = wake_pipe[0];
@@ -180,16 +179,13 @@ struct spawner *spawner_new(struct err *e)
 		err_errno(e, "socketpair");
 		return NULL;
 	}
-	if (pipe(exits) < 0) {
-		err_errno(e, "pipe");
+	if (io_pipe(exits, e) < 0) {
 		close(sock[0]);
 		close(sock[1]);
 		return NULL;
 	}
-	for (int i = 0; i < 2; i++) {
-		io_set_cloexec(sock[i], true);
-		io_set_cloexec(exits[i], true);
-	}
+	io_set_cloexec(sock[0], true);
+	io_set_cloexec(sock[1], true);
 	pid = fork();
 	if (pid == 0)
 		run(sock[1], exits[1]);

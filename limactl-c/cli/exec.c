@@ -62,12 +62,10 @@ static int catch_signals(struct undo *u, struct err *e)
 {
 	struct sigaction sa = { .sa_handler = on_signal };
 
-	if (pipe(signal_pipe) < 0)
-		return err_errno(e, "pipe");
-	for (int i = 0; i < 2; i++) {
-		io_set_cloexec(signal_pipe[i], true);
-		io_set_nonblock(signal_pipe[i], true);
-	}
+	if (io_pipe(signal_pipe, e) < 0)
+		return -1;
+	io_set_nonblock(signal_pipe[0], true);
+	io_set_nonblock(signal_pipe[1], true);
 	for (size_t i = 0; i < FORWARDED; i++)
 		sigaction(forwarded[i], &sa, &u->old[i]);
 	return 0;

@@ -27,10 +27,8 @@ static int run_shown(const struct spawn *what, struct buf *out, struct err *e)
 	ssize_t k;
 	pid_t pid;
 
-	if (pipe(fd) < 0)
-		return err_errno(e, "pipe");
-	io_set_cloexec(fd[0], true);
-	io_set_cloexec(fd[1], true);
+	if (io_pipe(fd, e) < 0)
+		return -1;
 	s.out = fd[1];
 	pid = spawn_start(&s, e);
 	close(fd[1]);

@@ -92,10 +92,8 @@ static int spawn_host_agent(struct start *s, bool foreground, struct err *e)
 	if (!program || out < 0 || (log = open_log(s->inst, PATH_HA_STDERR, e)) < 0)
 		return -1;
 	s->log_from = lseek(log, 0, SEEK_END);
-	if (pipe(fd) < 0)
-		return err_errno(e, "pipe");
-	io_set_cloexec(fd[0], true);
-	io_set_cloexec(fd[1], true);
+	if (io_pipe(fd, e) < 0)
+		return -1;
 	s->events = fd[0];
 	ready_w = fd[1];
 	what.fd[0] = ready_w;

@@ -22,12 +22,10 @@ int qemu_sync_begin(struct vm *vm, struct err *e)
 	auto_close int r = -1, w = -1;
 	int fd[2];
 
-	if (pipe(fd) < 0)
-		return err_errno(e, "pipe");
+	if (io_pipe(fd, e) < 0)
+		return -1;
 	r = fd[0];
 	w = fd[1];
-	io_set_cloexec(r, true);
-	io_set_cloexec(w, true);
 	io_set_nonblock(r, true);
 	vm->sync_pid = fork();
 	if (vm->sync_pid == 0)
