@@ -21,12 +21,10 @@ enum {
 	CARRIER_ROUNDS = 8, /* buffers read before others have their turn */
 };
 
-DEFINE_CLEANUP(DIR *, closedir)
-
 /* Without udev there is no /dev/virtio-ports; the kernel tells each port's name in sysfs. */
 static int open_port_by_sysfs(const char *name, struct err *e)
 {
-	CLEANUP(closedirp) DIR *d = opendir("/sys/class/virtio-ports");
+	auto_closedir DIR *d = opendir("/sys/class/virtio-ports");
 	struct dirent *entry;
 
 	while (d && (entry = readdir(d))) {

@@ -53,7 +53,7 @@ static void sweep(const struct setup *su, const char *folder)
 {
 	char path[SU_PATH_MAX], target[SU_PATH_MAX], full[SU_PATH_MAX];
 	struct dirent *d;
-	DIR *dir = opendir(su_path(su, *folder ? folder : "/", path));
+	auto_closedir DIR *dir = opendir(su_path(su, *folder ? folder : "/", path));
 
 	while (dir && (d = readdir(dir))) {
 		ssize_t n = d->d_type == DT_LNK ? readlinkat(dirfd(dir), d->d_name, target, sizeof(target) - 1) : -1;
@@ -65,15 +65,13 @@ static void sweep(const struct setup *su, const char *folder)
 		    access(su_path(su, target, full), F_OK) < 0)
 			unlinkat(dirfd(dir), d->d_name, 0);
 	}
-	if (dir)
-		closedir(dir);
 }
 
 static int link_folder(const struct setup *su, const char *folder, const char *pattern, struct err *e)
 {
 	char source[SU_PATH_MAX], target[SU_PATH_MAX], path[SU_PATH_MAX];
 	struct dirent *d;
-	DIR *dir;
+	auto_closedir DIR *dir = NULL;
 	int rc = 0;
 
 	snprintf(path, sizeof(path), "%s%s", ENGINE, folder);
@@ -90,7 +88,6 @@ static int link_folder(const struct setup *su, const char *folder, const char *p
 			continue;
 		rc = link_one(source, target, e);
 	}
-	closedir(dir);
 	return rc;
 }
 

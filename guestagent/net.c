@@ -54,7 +54,7 @@ static int add_default_route(int fd, struct in_addr gateway, struct err *e)
 static int find_card(char name[IF_NAMESIZE], struct err *e)
 {
 	struct dirent *d;
-	DIR *dir = opendir("/sys/class/net");
+	auto_closedir DIR *dir = opendir("/sys/class/net");
 
 	name[0] = '\0';
 	while (dir && (d = readdir(dir))) {
@@ -66,8 +66,6 @@ static int find_card(char name[IF_NAMESIZE], struct err *e)
 		if (!name[0] || strcmp(d->d_name, name) < 0)
 			snprintf(name, IF_NAMESIZE, "%.*s", IF_NAMESIZE - 1, d->d_name);
 	}
-	if (dir)
-		closedir(dir);
 	return name[0] ? 0 : err_set(e, ERR_NOTFOUND, "there is no network card");
 }
 

@@ -237,7 +237,7 @@ static int each_runlevel(const struct setup *su, const char *from, const char *t
 {
 	char path[SU_PATH_MAX], old[SU_PATH_MAX + 300], new[SU_PATH_MAX + 300];
 	struct dirent *d;
-	DIR *dir = opendir(su_path(su, "/etc/runlevels", path));
+	auto_closedir DIR *dir = opendir(su_path(su, "/etc/runlevels", path));
 	int n = 0;
 
 	while (dir && (d = readdir(dir))) {
@@ -248,8 +248,6 @@ static int each_runlevel(const struct setup *su, const char *from, const char *t
 		if (faccessat(AT_FDCWD, old, F_OK, AT_SYMLINK_NOFOLLOW) == 0 && (!to || rename(old, new) == 0))
 			n++;
 	}
-	if (dir)
-		closedir(dir);
 	return n;
 }
 

@@ -18,6 +18,7 @@
 #include "guestagent/setup.h"
 #include "guestagent/setup_util.h"
 #include "guestagent/trim.h"
+#include "lib/cleanup.h"
 #include "lib/clock.h"
 #include "lib/log.h"
 
@@ -67,7 +68,7 @@ static void stop_service(const char *name, int wait_ms)
 /* Processes besides init, ourselves and the kernel's own (which have no command line). */
 static bool others_run(void)
 {
-	DIR *dir = opendir("/proc");
+	auto_closedir DIR *dir = opendir("/proc");
 	struct dirent *d;
 	bool found = false;
 
@@ -84,8 +85,6 @@ static bool others_run(void)
 		if (f)
 			fclose(f);
 	}
-	if (dir)
-		closedir(dir);
 	return found;
 }
 

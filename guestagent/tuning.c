@@ -13,6 +13,7 @@
 #include "guestagent/power.h"
 #include "guestagent/setup.h"
 #include "guestagent/setup_steps.h"
+#include "lib/cleanup.h"
 
 struct tuning {
 	const char *key;
@@ -76,7 +77,7 @@ static int check_commit(const struct setup *su, struct err *e)
 static bool runs(const char *want)
 {
 	struct dirent *d;
-	DIR *dir = opendir("/proc");
+	auto_closedir DIR *dir = opendir("/proc");
 	bool found = false;
 
 	while (dir && !found && (d = readdir(dir))) {
@@ -96,8 +97,6 @@ static bool runs(const char *want)
 				text[i] = ' ';
 		found = strstr(text, want) != NULL;
 	}
-	if (dir)
-		closedir(dir);
 	return found;
 }
 

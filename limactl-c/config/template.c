@@ -15,8 +15,6 @@
 #include "limactl-c/config/config.h"
 #include "limactl-c/config/ynode.h"
 
-DEFINE_CLEANUP(DIR *, closedir)
-
 enum { FOLDERS_MAX = 16, NAMES_MAX = 200 };
 #define SCHEME "template:"
 #define SUFFIX ".yaml"
@@ -66,7 +64,7 @@ static size_t known_names(const struct search *s, char **names)
 	size_t count = 0;
 
 	for (size_t i = 0; i < s->count; i++) {
-		CLEANUP(closedirp) DIR *dir = opendir(s->folder[i]);
+		auto_closedir DIR *dir = opendir(s->folder[i]);
 		struct dirent *d;
 
 		while (dir && count < NAMES_MAX && (d = readdir(dir))) {

@@ -9,8 +9,6 @@
 
 #include "lib/cleanup.h"
 
-DEFINE_CLEANUP(DIR *, closedir)
-
 bool fake_is_stopped(pid_t pid)
 {
 	char path[40], line[256];
@@ -50,7 +48,7 @@ void fake_end_guest(const char *net)
 	bool found = *net != '\0';
 
 	for (int round = 0; found && round < 10; round++) {
-		CLEANUP(closedirp) DIR *d = opendir("/proc");
+		auto_closedir DIR *d = opendir("/proc");
 		struct dirent *entry;
 		char other[64];
 

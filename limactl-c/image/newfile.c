@@ -135,7 +135,7 @@ void newfile_fini(struct newfile *f)
 
 void newfile_sweep(const char *dir)
 {
-	DIR *d = opendir(dir);
+	auto_closedir DIR *d = opendir(dir);
 	struct dirent *ent;
 
 	if (!d)
@@ -147,5 +147,4 @@ void newfile_sweep(const char *dir)
 		if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0)
 			unlinkat(dirfd(d), ent->d_name, 0);
 	}
-	closedir(d);
 }

@@ -107,16 +107,10 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void closedirp(DIR **d)
-{
-	if (*d)
-		closedir(*d);
-}
-
 int inst_list(char ***names, size_t *count, struct err *e)
 {
 	auto_free char *home = paths_home(e);
-	CLEANUP(closedirp) DIR *d = NULL;
+	auto_closedir DIR *d = NULL;
 	struct dirent *de;
 
 	*names = NULL;

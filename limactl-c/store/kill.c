@@ -53,16 +53,10 @@ static bool holds(const char *pid, const char *fd, const struct stat *lock)
 	       strstr(info.data, "WRITE");
 }
 
-static void closedirp(DIR **d)
-{
-	if (*d)
-		closedir(*d);
-}
-
 static bool process_holds(const char *pid, const struct stat *lock)
 {
 	char path[64];
-	CLEANUP(closedirp) DIR *d = NULL;
+	auto_closedir DIR *d = NULL;
 	struct dirent *de;
 
 	snprintf(path, sizeof(path), "/proc/%.16s/fd", pid);
@@ -77,7 +71,7 @@ static bool process_holds(const char *pid, const struct stat *lock)
  * the lock, so it is the holder's, unlike one read from a file. */
 static pid_t lock_holder(const char *path)
 {
-	CLEANUP(closedirp) DIR *d = opendir("/proc");
+	auto_closedir DIR *d = opendir("/proc");
 	struct dirent *de;
 	struct stat lock;
 
