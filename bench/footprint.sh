@@ -8,13 +8,14 @@ SECONDS_IDLE=${SECONDS_IDLE:-60}
 limactl-c start --tty=false --name=bench templates/minimal-docker-offline.yaml >/dev/null
 sock=$LIMA_HOME/bench/sock/docker.sock
 
-# The host agent and the spawner it forked.
+# Every process of ours on the host: the host agent, the spawner it forked, and the shell that waits for the guest's sample.
 host_pids() {
-	local ha
-	ha=$(cat "$LIMA_HOME/bench/ha.pid")
-	echo "$ha"
-	grep -l "^PPid:[[:space:]]*$ha\$" /proc/[0-9]*/status 2>/dev/null | sed 's|/proc/\([0-9]*\)/.*|\1|' |
-		while read -r pid; do [ "$(readlink "/proc/$pid/exe")" = "$(readlink "/proc/$ha/exe")" ] && echo "$pid"; done
+	local exe
+	for exe in /proc/[0-9]*/exe; do
+		case $(readlink "$exe") in
+		"$OUT"/*) exe=${exe%/exe}; echo "${exe#/proc/}" ;;
+		esac
+	done
 }
 
 host_switches() {
