@@ -226,6 +226,14 @@ static size_t utf8_length(const unsigned char *s)
 	return n;
 }
 
+bool jx_is_utf8(const char *s)
+{
+	for (size_t n; *s; s += n)
+		if (!(n = utf8_length((const unsigned char *)s)))
+			return false;
+	return true;
+}
+
 /* JSON text is UTF-8; what a guest or a file name holds need not be. */
 static json_t *string_of(const char *s)
 {

@@ -14,7 +14,10 @@ static int run(const struct call *call, struct err *e)
 
 	if (inst_open(call->args ? call->arg[0] : "default", &i, e) < 0)
 		return -1;
-	rc = launch_stop(&i, o->force, e);
+	/* What cannot start again is not stopped. */
+	rc = make_check(&i, e);
+	if (rc == 0)
+		rc = launch_stop(&i, o->force, e);
 	if (rc == 0)
 		rc = make_ready(&i, NULL, e);
 	if (rc == 0)

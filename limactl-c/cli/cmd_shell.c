@@ -62,7 +62,7 @@ static int run_in(const struct inst *i, const struct call *call, struct err *e)
 	if (fd < 0)
 		return not_running(i, e);
 	code = exec_run(fd, &early, &start, e);
-	return code < 0 ? EXEC_LOST : code;
+	return code < 0 && e->kind != ERR_USAGE ? EXEC_LOST : code;
 }
 
 static int run(const struct call *call, struct err *e)

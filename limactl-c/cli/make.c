@@ -70,7 +70,7 @@ int make_instance(const char *locator, const struct edit *edit, bool existing_ok
 	if (!(home = paths_home(e)))
 		return -1;
 	dir = xasprintf("%s/%s", home, name);
-	if (paths_check_sockets(dir, e) < 0 || setup_check(&s, e) < 0 || setup_plan(&s, name, dir, NULL, e) < 0)
+	if (paths_check_dir(dir, e) < 0 || setup_check(&s, e) < 0 || setup_plan(&s, name, dir, NULL, e) < 0)
 		return -1;
 	if (s.host.uid == 0)
 		say_info("Running as root, which is not needed: any user can run instances");
@@ -82,6 +82,13 @@ int make_instance(const char *locator, const struct edit *edit, bool existing_ok
 	inst_delete(out, &undo);
 	inst_fini(out);
 	return -1;
+}
+
+int make_check(const struct inst *i, struct err *e)
+{
+	auto_setup s = SETUP_INIT;
+
+	return setup_read_inst(&s, i, e) < 0 || setup_check_quietly(&s, e) < 0 ? err_wrap(e, "instance \"%s\"", i->name) : 0;
 }
 
 int make_ready(const struct inst *i, const struct edit *edit, struct err *e)

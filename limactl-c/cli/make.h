@@ -14,6 +14,9 @@
 int make_instance(const char *locator, const struct edit *edit, bool existing_ok, struct inst *out, bool *existed,
 		  struct err *e);
 
+/* Whether its lima.yaml would do for another start; touches nothing. */
+int make_check(const struct inst *i, struct err *e);
+
 /* Before each start of a stopped instance: lima.yaml may have been edited, the host may have changed. edit may be NULL. */
 int make_ready(const struct inst *i, const struct edit *edit, struct err *e);
 

@@ -183,7 +183,7 @@ int inst_create(const char *name, const char *yaml, size_t len, struct inst *out
 	if (inst_check_name(name, e) < 0 || !(home = paths_home(e)))
 		return -1;
 	dir = xasprintf("%s/%s", home, name);
-	if (paths_check_sockets(dir, e) < 0 || fs_mkdirs(home, 0700, e) < 0)
+	if (paths_check_dir(dir, e) < 0 || fs_mkdirs(home, 0700, e) < 0)
 		return -1;
 	tmp = xasprintf("%s/.%s.XXXXXX", home, name);
 	if (!mkdtemp(tmp))
@@ -287,8 +287,9 @@ int inst_delete(const struct inst *i, struct err *e)
 		return -1;
 	if (fs_exists(protect))
 		return err_set(e, ERR_STATE, "instance \"%s\" is protected: remove %s first", i->name, protect);
-	/* Held to the end, so that no start gets in between. */
-	if ((ha = inst_lock(i, false, false, e)) < 0 || (vm = inst_lock(i, true, false, e)) < 0)
+	/* Held to the end, so that no start gets in between. A folder in the place of a lock is nobody's. */
+	if (((ha = inst_lock(i, false, false, e)) < 0 && e->errnum != EISDIR) ||
+	    ((vm = inst_lock(i, true, false, e)) < 0 && e->errnum != EISDIR))
 		return e->kind == ERR_EXISTS ? err_set(e, ERR_STATE, "instance \"%s\" is running: stop it first", i->name)
 					     : -1;
 	/* Out of sight first: what others list is there with all its files or not at all. */

@@ -9,6 +9,7 @@
 #include "lib/cleanup.h"
 #include "lib/sock.h"
 #include "limactl-c/base/fs.h"
+#include "limactl-c/base/jsonx.h"
 #include "limactl-c/base/mem.h"
 
 static const char *const files[] = {
@@ -147,10 +148,13 @@ char *paths_cached(const char *location, struct err *e)
 	return NULL;
 }
 
-int paths_check_sockets(const char *dir, struct err *e)
+int paths_check_dir(const char *dir, struct err *e)
 {
 	size_t n = strlen(dir) + 1 + strlen(longest_socket);
 
+	if (!jx_is_utf8(dir))
+		return err_set(e, ERR_INVALID, "the path of the instance folder, \"%s\", is not UTF-8: use another LIMA_HOME",
+			       dir);
 	if (n <= SOCK_PATH_MAX)
 		return 0;
 	return err_set(e, ERR_INVALID,

@@ -44,7 +44,8 @@ char *paths_cache(struct err *e);
 /* "cache:NAME" → the file's path in our cache (<cache>/names/NAME); other locations are copied. ERR_NOTFOUND when absent. */
 char *paths_cached(const char *location, struct err *e);
 
-/* Refuses a folder in which a socket path would be too long, with the number of bytes. */
-int paths_check_sockets(const char *dir, struct err *e);
+/* Refuses an instance folder in which a socket path would be too long, with the number of bytes, and one whose path
+ * is not UTF-8: the plan is JSON, which cannot name it. */
+int paths_check_dir(const char *dir, struct err *e);
 
 #endif

@@ -128,3 +128,32 @@ soon() {
 	wait_until 10 ended
 	kill -CONT "$machine"
 }
+
+@test "restart: what could not start again is not stopped" {
+	limactl-c start --tty=false --name=a "$LIMA_HOME/fake.yaml"
+	echo ': [' >"$LIMA_HOME/a/lima.yaml"
+	run -1 limactl-c restart a
+	contains "$output" "lima.yaml:1:"
+	equals "$(limactl-c list a --json | jq -r .status)" Running
+}
+
+@test "a home that is not UTF-8 is refused when an instance is made" {
+	local home=$LIMA_HOME/_$'\xff'
+	mkdir "$home"
+	LIMA_HOME=$home run -1 limactl-c create --tty=false --name=a "$LIMA_HOME/fake.yaml"
+	contains "$output" "not UTF-8"
+	equals "$(ls "$home")" ""
+}
+
+@test "a folder in the place of a lock does not keep an instance from being deleted" {
+	limactl-c create --tty=false --name=a "$LIMA_HOME/fake.yaml"
+	mkdir "$LIMA_HOME/a/ha.lock" "$LIMA_HOME/a/vm.lock"
+	run -0 limactl-c delete -f a
+	[ ! -e "$LIMA_HOME/a" ]
+}
+
+@test "shell: a command too long is a mistake in the call, said before anything runs" {
+	limactl-c start --tty=false --name=a "$LIMA_HOME/fake.yaml"
+	run -1 limactl-c shell a -- printf %s "$(printf 'x%.0s' {1..30000})"
+	contains "$output" "too long"
+}

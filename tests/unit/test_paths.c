@@ -87,10 +87,10 @@ static void test_socket_length(void **state)
 	memset(dir, 'd', sizeof(dir));
 	dir[0] = '/';
 	dir[fits] = '\0';
-	assert_int_equal(paths_check_sockets(dir, &e), 0);
+	assert_int_equal(paths_check_dir(dir, &e), 0);
 	dir[fits] = 'd';
 	dir[fits + 1] = '\0';
-	assert_int_equal(paths_check_sockets(dir, &e), -1);
+	assert_int_equal(paths_check_dir(dir, &e), -1);
 	snprintf(number, sizeof(number), "%zu bytes", SOCK_PATH_MAX + 1);
 	assert_non_null(strstr(e.msg, number));
 }
