@@ -55,7 +55,7 @@ int fs_sync_dir(const char *dir, struct err *e)
 	return 0;
 }
 
-static char *dir_of(const char *path)
+char *fs_parent(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -64,9 +64,16 @@ static char *dir_of(const char *path)
 	return slash == path ? xstrdup("/") : xstrndup(path, (size_t)(slash - path));
 }
 
+int fs_sync_parent(const char *path, struct err *e)
+{
+	auto_free char *dir = fs_parent(path);
+
+	return fs_sync_dir(dir, e);
+}
+
 int fs_write_atomic(const char *path, const void *p, size_t n, mode_t mode, struct err *e)
 {
-	auto_free char *dir = dir_of(path), *tmp = xasprintf("%s.XXXXXX.tmp", path);
+	auto_free char *tmp = xasprintf("%s.XXXXXX.tmp", path);
 	auto_close int fd = mkostemps(tmp, 4, O_CLOEXEC);
 
 	if (fd < 0)
@@ -76,7 +83,7 @@ int fs_write_atomic(const char *path, const void *p, size_t n, mode_t mode, stru
 		unlink(tmp);
 		return -1;
 	}
-	return fs_sync_dir(dir, e);
+	return fs_sync_parent(path, e);
 }
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
@@ -157,7 +164,7 @@ int fs_free_space(const char *path, unsigned long long *bytes, struct err *e)
 
 		if (errno != ENOENT || !strcmp(at, "/") || !strcmp(at, "."))
 			return err_errno(e, "free space of %s", path);
-		up = dir_of(at);
+		up = fs_parent(at);
 		free(at);
 		at = up;
 	}

@@ -152,8 +152,7 @@ const char *look_vm_type(const struct look *l)
 
 static void add_host(struct jx *o, const char *dir)
 {
-	const char *slash = strrchr(dir, '/');
-	auto_free char *home = slash ? xstrndup(dir, (size_t)(slash - dir)) : NULL;
+	auto_free char *home = fs_parent(dir);
 	struct utsname u;
 
 	if (uname(&u) == 0) {

@@ -8,7 +8,6 @@
 #include "lib/cleanup.h"
 #include "lib/clock.h"
 #include "limactl-c/base/fs.h"
-#include "limactl-c/base/mem.h"
 #include "limactl-c/driver/qemu_vm.h"
 
 enum {
@@ -111,15 +110,7 @@ static int press_button(struct vm *vm, struct err *e)
 /* The state fits the disk only until the machine runs. */
 static int drop_file(struct vm *vm, struct err *e)
 {
-	auto_free char *dir = xstrdup(vm->path);
-	char *slash = strrchr(dir, '/');
-
-	if (unlink(vm->path) < 0)
-		return err_errno(e, "remove %s", vm->path);
-	if (!slash)
-		return 0;
-	slash[slash == dir] = '\0';
-	return fs_sync_dir(dir, e);
+	return unlink(vm->path) < 0 ? err_errno(e, "remove %s", vm->path) : fs_sync_parent(vm->path, e);
 }
 
 /* --- replies --- */

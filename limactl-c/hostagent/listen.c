@@ -131,17 +131,13 @@ struct listener *listen_unix(struct loop *l, struct conns *cs, const char *host_
 			     struct err *e)
 {
 	struct ap_open o = { .kind = AP_OPEN_UNIX };
-	auto_free char *dir = xstrdup(host_path);
-	char *slash = strrchr(dir, '/');
+	auto_free char *dir = fs_parent(host_path);
 	struct listener *ln;
 	ssize_t n;
 	int fd;
 
-	if (slash && slash != dir) {
-		*slash = '\0';
-		if (fs_mkdirs(dir, 0700, e) < 0)
-			return NULL;
-	}
+	if (fs_mkdirs(dir, 0700, e) < 0)
+		return NULL;
 	fd = sock_listen_unix(host_path, 0600, e);
 	if (fd < 0)
 		return NULL;

@@ -99,15 +99,6 @@ int newfile_open(struct newfile *f, const char *path, struct err *e)
 	return newfile_open_tmp(f, tmp, e);
 }
 
-/* Its name lasts once the folder is synced too. */
-static int sync_folder_of(const char *path, struct err *e)
-{
-	const char *slash = strrchr(path, '/');
-	auto_free char *dir = slash ? xstrndup(path, slash == path ? 1 : (size_t)(slash - path)) : xstrdup(".");
-
-	return fs_sync_dir(dir, e);
-}
-
 int newfile_commit(struct newfile *f, const char *path, mode_t mode, bool sync, struct err *e)
 {
 	if (fchmod(f->fd, mode) < 0)
@@ -119,7 +110,7 @@ int newfile_commit(struct newfile *f, const char *path, mode_t mode, bool sync, 
 	replace_open(f->tmp, NULL);
 	free(steal(&f->tmp));
 	close(steal_fd(&f->fd));
-	return sync ? sync_folder_of(path, e) : 0;
+	return sync ? fs_sync_parent(path, e) : 0; /* the name lasts when that is done */
 }
 
 void newfile_fini(struct newfile *f)
