@@ -15,6 +15,8 @@
 #include "lib/io.h"
 #include "limactl-c/base/mem.h"
 
+enum { REMOVE_TRIES = 4 };
+
 int fs_mkdir(const char *path, mode_t mode, struct err *e)
 {
 	struct stat st;
@@ -97,8 +99,10 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 
 int fs_remove_tree(const char *path, struct err *e)
 {
-	if (nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) < 0 && errno != ENOENT)
-		return err_errno(e, "remove %s", path);
+	/* Somebody may have put a file in behind our back. */
+	for (int tries = 1; nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) < 0 && errno != ENOENT; tries++)
+		if (errno != ENOTEMPTY || tries == REMOVE_TRIES)
+			return err_errno(e, "remove %s", path);
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -278,6 +279,37 @@ const char *inst_status_word(enum inst_status s)
 	return words[s];
 }
 
+#define DELETED ".deleted"
+
+/* ".NAME.PID.deleted" → PID, else 0. */
+static pid_t deleter(const char *entry)
+{
+	auto_free char *name = xstrdup(entry);
+	char *dot;
+
+	if (name[0] != '.' || !ends_with(name, DELETED))
+		return 0;
+	name[strlen(name) - strlen(DELETED)] = '\0';
+	dot = strrchr(name, '.');
+	return dot == name ? 0 : (pid_t)atol(dot + 1);
+}
+
+/* What a delete that was killed has left, disks and all: nobody else would ever find it. */
+static void finish_others(const char *home)
+{
+	CLEANUP(closedirp) DIR *d = opendir(home);
+	struct dirent *de;
+
+	while (d && (de = readdir(d))) {
+		auto_free char *path = xasprintf("%s/%s", home, de->d_name);
+		pid_t pid = deleter(de->d_name);
+		struct err ignored = { 0 };
+
+		if (pid > 0 && kill(pid, 0) < 0 && errno == ESRCH)
+			fs_remove_tree(path, &ignored);
+	}
+}
+
 int inst_delete(const struct inst *i, struct err *e)
 {
 	auto_free char *protect = path_in(i->dir, PATH_PROTECTED), *gone = NULL, *home = paths_home(e);
@@ -293,10 +325,11 @@ int inst_delete(const struct inst *i, struct err *e)
 		return e->kind == ERR_EXISTS ? err_set(e, ERR_STATE, "instance \"%s\" is running: stop it first", i->name)
 					     : -1;
 	/* Out of sight first: what others list is there with all its files or not at all. */
-	gone = xasprintf("%s/.%s.%ld.deleted", home, i->name, (long)getpid());
+	gone = xasprintf("%s/.%s.%ld" DELETED, home, i->name, (long)getpid());
 	if (fs_remove_tree(gone, e) < 0)
 		return -1;
 	if (rename(i->dir, gone) < 0)
 		return err_errno(e, "delete %s", i->dir);
+	finish_others(home);
 	return fs_remove_tree(gone, e);
 }

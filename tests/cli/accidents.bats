@@ -157,3 +157,16 @@ soon() {
 	run -1 limactl-c shell a -- printf %s "$(printf 'x%.0s' {1..30000})"
 	contains "$output" "too long"
 }
+
+@test "what a killed delete has left goes with the next one; one still at work is let alone" {
+	local n
+	for n in a b; do limactl-c create --tty=false --name=$n "$LIMA_HOME/fake.yaml"; done
+	bash -c 'exit' &
+	wait $!
+	mv "$LIMA_HOME/b" "$LIMA_HOME/.b.$!.deleted"
+	mkdir "$LIMA_HOME/.c.$$.deleted" "$LIMA_HOME/.d.deleted"
+	limactl-c delete a
+	[ ! -e "$LIMA_HOME/.b.$!.deleted" ]
+	[ -e "$LIMA_HOME/.c.$$.deleted" ]
+	[ -e "$LIMA_HOME/.d.deleted" ]
+}
