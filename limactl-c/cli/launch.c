@@ -333,8 +333,8 @@ int launch(const struct inst *i, unsigned timeout, bool foreground, struct err *
 		close(s.events);
 	/* The terminal sends its Ctrl-C to both; the host agent ends the machine, we wait for it. */
 	if (s.running && foreground)
-		while (spawn_wait(s.pid) < 0 && errno == EINTR)
-			kill(s.pid, SIGTERM);
+		while (waitpid(s.pid, NULL, 0) < 0 && errno == EINTR)
+			kill(s.pid, SIGTERM); /* ours may have come to us alone */
 	follow_close(&s.log);
 	buf_free(&s.line);
 	buf_free(&s.errors);

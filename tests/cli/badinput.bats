@@ -14,6 +14,10 @@ nothing_left() {
 	mkdir "$LIMA_HOME/dir.yaml"
 	run -1 limactl-c start --tty=false "$LIMA_HOME/dir.yaml"
 	contains "$output" dir.yaml
+	install -m 600 /dev/null "$LIMA_HOME/secret.yaml"
+	chmod 711 "$LIMA_HOME"
+	run -1 setpriv --reuid 1000 --regid 1000 --clear-groups -- env HOME=/tmp/nobody limactl-c validate "$LIMA_HOME/secret.yaml"
+	contains "$output" "Permission denied"
 	run -1 limactl-c start --tty=false template:no-such
 	contains "$output" minimal-docker
 	nothing_left

@@ -62,6 +62,17 @@ teardown() { cli_teardown; }
 	contains "$output" "a"
 }
 
+@test "start --foreground stays until it is told to end, which stops the instance" {
+	limactl-c start --tty=false --foreground --name=a "$LIMA_HOME/fake.yaml" &
+	local job=$!
+	running() { limactl-c list --json | jq -e '.status == "Running"' && control a GET status | jq -e '.state == "running"'; }
+	wait_until 20 running
+	kill -0 "$job"
+	kill -TERM "$job"
+	wait_until 20 gone "$job"
+	equals "$(limactl-c list --json | jq -r .status)" Stopped
+}
+
 @test "restart" {
 	limactl-c start --tty=false --name=a "$LIMA_HOME/fake.yaml"
 	local before

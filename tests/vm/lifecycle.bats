@@ -23,6 +23,13 @@ no_sockets() { [ -z "$(find "$LIMA_HOME/vm" -type s)" ]; }
 	equals "$(guest echo back)" back
 }
 
+@test "a second QMP socket is there for people; QEMU may start nothing" {
+	qmp() { printf '{"execute":"qmp_capabilities"}\n{"execute":"%s"}\n' "$1" | socat -t 2 - "UNIX-CONNECT:$LIMA_HOME/vm/qmp.sock"; }
+	contains "$(qmp query-status)" '"status": "running"'
+	equals "$(control vm GET status | jq -r .state)" running
+	contains "$(tr '\0' ' ' <"/proc/$(cat "$LIMA_HOME/vm/qemu.pid")/cmdline")" "spawn=deny"
+}
+
 @test "saved: the machine's process is gone, the listeners stay; restored: open connections go on" {
 	guest sh -c 'helper echo 22001 >/dev/null 2>&1 &'
 	wait_until 10 open_port 22001

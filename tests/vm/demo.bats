@@ -1,0 +1,40 @@
+# make demo on a machine that has everything: no network, reuse, a port that is taken.
+bats_require_minimum_version 1.5.0
+. "$BATS_TEST_DIRNAME/../helpers/vm.bash"
+
+# A network namespace with nothing but a loopback: what asks for a registry fails, port 8080 is ours to take.
+setup_file() {
+	ip netns add lima-demo
+	ip -n lima-demo link set lo up
+	export DEMO_HOME=$LIMA_HOME/_demo
+}
+teardown_file() {
+	ip netns exec lima-demo env LIMA_HOME="$DEMO_HOME" limactl-c delete -f demo >/dev/null 2>&1 || true
+	ip netns delete lima-demo
+}
+demo() { ip netns exec lima-demo .ci/demo; }
+
+@test "without network: an answer from port 8080, the context line and how to stop" {
+	run -0 demo
+	contains "$output" "http://127.0.0.1:8080/"
+	contains "$output" "docker context create"
+	contains "$output" "stop demo"
+	equals "$(ip netns exec lima-demo curl -sS -o /dev/null -w '%{http_code}' http://127.0.0.1:8080/)" 200
+}
+
+@test "again: what is there is used" {
+	local before=$SECONDS
+	run -0 demo
+	contains "$output" "http://127.0.0.1:8080/"
+	((SECONDS - before < 20))
+}
+
+@test "port 8080 taken: the next free one, and it says so" {
+	LIMA_HOME=$DEMO_HOME ip netns exec lima-demo limactl-c delete -f demo
+	ip netns exec lima-demo python3 -c 'import http.server, socketserver; socketserver.TCPServer(("127.0.0.1", 8080), http.server.BaseHTTPRequestHandler).serve_forever()' 3>&- &
+	local holder=$!
+	run -0 demo
+	kill "$holder"
+	contains "$output" 8081
+	contains "$output" 8080
+}
