@@ -6,6 +6,7 @@ PATH=$OUT/bin:$PATH
 RUNS=${RUNS:-5}
 
 bench_begin() {
+	mkdir -p results
 	bench_name=$1
 	bench_started=$(date -u +%Y-%m-%dT%H:%M:%SZ)
 	bench_raw=results/$(date -u +%Y-%m-%d)-$bench_name.txt
