@@ -30,7 +30,8 @@ agent_pid() { control a GET status | jq -r .agent.pid; }
 
 @test "1 GiB through a pipe unchanged, both ways" {
 	local sum
-	head -c 1073741824 /dev/zero | openssl enc -aes-128-ctr -pass pass:x -nosalt 2>/dev/null >"$BATS_FILE_TMPDIR/big"
+	head -c 1073741824 /dev/urandom >"$BATS_FILE_TMPDIR/big"
+	equals "$(stat -c %s "$BATS_FILE_TMPDIR/big")" 1073741824
 	sum=$(guest cat <"$BATS_FILE_TMPDIR/big" | sha256sum)
 	equals "$sum" "$(sha256sum <"$BATS_FILE_TMPDIR/big")"
 	rm "$BATS_FILE_TMPDIR/big"
