@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/cleanup.h"
@@ -190,9 +191,22 @@ static int open_sockets(struct ha *ha, struct err *e)
 	return 0;
 }
 
+/* "rm -rf" of the folder: nobody could reach the machine any more, and what we remove at the end might be another's. */
+static void on_lock_changed(void *ctx)
+{
+	struct ha *ha = ctx;
+	struct stat st;
+
+	if (ha->ended || fstat(ha->lock, &st) < 0 || st.st_nlink)
+		return;
+	log_error("the instance's folder was removed: the machine is killed");
+	life_stop(ha, true);
+}
+
 static int set_up(struct ha *ha, struct err *e)
 {
 	static const int ends[] = { SIGTERM, SIGINT, SIGHUP };
+	auto_free char *lock = path_in(ha->plan->dir, PATH_HA_LOCK);
 
 	ha->guest = guest_new(ha->loop, &guest_ops, ha, e);
 	if (!ha->guest)
@@ -208,6 +222,7 @@ static int set_up(struct ha *ha, struct err *e)
 	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
 		loop_on_signal(ha->loop, ends[i], life_signal, ha);
 	loop_before_wait(ha->loop, before_wait, ha);
+	ha->lock_change = change_new(ha->loop, lock, on_lock_changed, ha);
 	return 0;
 }
 
@@ -266,6 +281,7 @@ void ha_free(struct ha *ha)
 	vmctl_free(ha->vm);
 	events_free(ha->events);
 	deadline_free(ha->end_deadline);
+	change_free(ha->lock_change);
 	loop_free(ha->loop);
 	jx_free(ha->errors);
 	if (ha->lock >= 0)

@@ -19,6 +19,7 @@ struct ha {
 	const struct vm_driver *driver;
 	struct spawner *spawner;
 	int lock; /* ha.lock, held until everything is removed */
+	struct change *lock_change;
 	struct loop *loop;
 	struct vmctl *vm;
 	struct guest *guest;

@@ -36,6 +36,12 @@ struct deadline {
 	void *ctx;
 };
 
+struct change {
+	uv_fs_event_t uv;
+	void (*fn)(void *ctx);
+	void *ctx;
+};
+
 /* libuv fails here only for want of memory or descriptors at the very start. */
 static void must(int status)
 {
@@ -197,4 +203,35 @@ void deadline_free(struct deadline *d)
 {
 	if (d)
 		uv_close((uv_handle_t *)&d->uv, on_closed);
+}
+
+/* --- files --- */
+
+static void on_change(uv_fs_event_t *h, const char *name, int events, int status)
+{
+	struct change *c = (struct change *)h;
+
+	(void)name;
+	(void)events;
+	(void)status;
+	c->fn(c->ctx);
+}
+
+struct change *change_new(struct loop *l, const char *path, void (*fn)(void *ctx), void *ctx)
+{
+	struct change *c = xcalloc(1, sizeof(*c));
+
+	must(uv_fs_event_init(&l->uv, &c->uv));
+	c->fn = fn;
+	c->ctx = ctx;
+	if (uv_fs_event_start(&c->uv, on_change, path, 0) == 0)
+		return c;
+	change_free(c);
+	return NULL;
+}
+
+void change_free(struct change *c)
+{
+	if (c)
+		uv_close((uv_handle_t *)&c->uv, on_closed);
 }

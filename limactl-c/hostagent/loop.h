@@ -43,4 +43,12 @@ void deadline_in(struct deadline *d, int64_t ms); /* from now */
 void deadline_stop(struct deadline *d);
 void deadline_free(struct deadline *d); /* NULL is allowed */
 
+/* --- files --- */
+
+struct change;
+
+/* fn is called when something was done to the file at path, its removal included. NULL: the system cannot tell. */
+struct change *change_new(struct loop *l, const char *path, void (*fn)(void *ctx), void *ctx);
+void change_free(struct change *c); /* NULL is allowed */
+
 #endif

@@ -170,3 +170,13 @@ soon() {
 	[ -e "$LIMA_HOME/.c.$$.deleted" ]
 	[ -e "$LIMA_HOME/.d.deleted" ]
 }
+
+@test "the folder of a running instance removed: host agent and machine end" {
+	local agent machine
+	limactl-c start --tty=false --name=a "$LIMA_HOME/fake.yaml"
+	agent=$(ha_pid a)
+	machine=$(limactl-c list --json | jq -r .driverPID)
+	rm -rf "$LIMA_HOME/a"
+	wait_until 5 gone "$machine"
+	wait_until 5 gone "$agent"
+}
