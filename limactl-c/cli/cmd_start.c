@@ -39,8 +39,13 @@ static int find_instance(const char *arg, const struct start_opts *o, struct ins
 
 static int start(const struct inst *i, bool fresh, const struct start_opts *o, struct err *e)
 {
-	switch (launch_status(i)) {
+	bool answers;
+
+	switch (launch_status(i, &answers)) {
 	case INST_RUNNING:
+		if (!answers)
+			return err_set(e, ERR_STATE, "the host agent of instance \"%s\" does not answer: `limactl-c stop -f "
+				       "%s` ends it", i->name, i->name);
 		say_info("The instance \"%s\" is running already. Run `limactl-c shell %s` to open the shell.", i->name,
 			 i->name);
 		if (!fresh && (o->edit.cpus || o->edit.memory || o->edit.disk))

@@ -298,16 +298,18 @@ static int finished(struct start *s, struct err *e)
 	return 0;
 }
 
-enum inst_status launch_status(const struct inst *i)
+enum inst_status launch_status(const struct inst *i, bool *answers)
 {
 	enum inst_status st = inst_status(i);
 
+	*answers = false;
 	for (int n = 0; st == INST_RUNNING && n < STATUS_TRIES; n++) {
 		struct hac_answer a = HAC_ANSWER_INIT;
 		struct err silent = { 0 };
 		int rc = hac_request(i->dir, "GET", "/v1/info", NULL, STATUS_MS, &a, &silent);
 
 		buf_free(&a.body);
+		*answers = rc == 0;
 		if (rc == 0 || silent.kind == ERR_TIMEOUT)
 			break;
 		nanosleep(&(struct timespec){ .tv_nsec = STATUS_PAUSE_NS }, NULL);

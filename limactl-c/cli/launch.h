@@ -15,8 +15,8 @@ enum { LAUNCH_TIMEOUT = 600 }; /* seconds to READY when nothing else is said */
 int launch(const struct inst *i, unsigned timeout, bool foreground, struct err *e);
 
 /* As inst_status(), but a host agent that holds its lock and does not answer is given a few seconds: it is on its way up,
- * or was killed and is not quite gone. */
-enum inst_status launch_status(const struct inst *i);
+ * or was killed and is not quite gone. *answers: one is there and does. */
+enum inst_status launch_status(const struct inst *i, bool *answers);
 
 /* Stops it: the machine by its power button, or at once (force). Says so and succeeds when it is not running. */
 int launch_stop(const struct inst *i, bool force, struct err *e);

@@ -147,7 +147,9 @@ qemu_yaml() {
 	local job=$!
 	wait_until 20 test -S "$LIMA_HOME/a/ha.sock"
 	kill -INT "$job"
-	run ! wait "$job"
+	local code=0
+	wait "$job" || code=$?
+	((code != 0))
 	stopped() { [ "$(limactl-c list --json | jq -r .status)" = Stopped ]; }
 	wait_until 20 stopped
 }
@@ -169,4 +171,13 @@ qemu_yaml() {
 	settled() { [[ $(limactl-c list --json | jq -r .status) =~ ^(Running|Stopped)$ ]]; }
 	wait_until 5 settled
 	run -0 limactl-c start a
+}
+
+@test "a host agent that stands still: start says so within 3 s, stop -f ends it" {
+	limactl-c start --tty=false --name=a "$LIMA_HOME/fake.yaml"
+	kill -STOP "$(ha_pid a)"
+	run -1 timeout 3 limactl-c start a
+	contains "$output" "stop -f a"
+	run -0 limactl-c stop -f a
+	equals "$(limactl-c list --json | jq -r .status)" Stopped
 }
