@@ -104,8 +104,11 @@ static bool done_on_file(const struct ga_provision *p)
 
 static void check(struct ga_provision *p)
 {
+	/* Looked for before the scripts' states: what the last of them came to must not be missed. */
+	bool done = done_on_file(p);
+
 	send_all(p, false);
-	if (p->done || !done_on_file(p))
+	if (p->done || !done)
 		return;
 	p->done = true;
 	ga_loop_close(&p->ga->loop, &p->watch);
