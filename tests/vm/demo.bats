@@ -31,8 +31,9 @@ demo() { ip netns exec lima-demo .ci/demo; }
 
 @test "port 8080 taken: the next free one, and it says so" {
 	LIMA_HOME=$DEMO_HOME ip netns exec lima-demo limactl-c delete -f demo
-	ip netns exec lima-demo python3 -c 'import http.server, socketserver; socketserver.TCPServer(("127.0.0.1", 8080), http.server.BaseHTTPRequestHandler).serve_forever()' 3>&- &
+	ip netns exec lima-demo python3 -c 'import signal, socket; s = socket.create_server(("127.0.0.1", 8080)); signal.pause()' 3>&- &
 	local holder=$!
+	wait_until 10 ip netns exec lima-demo bash -c 'exec 4<>/dev/tcp/127.0.0.1/8080'
 	run -0 demo
 	kill "$holder"
 	contains "$output" 8081
