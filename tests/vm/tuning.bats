@@ -52,5 +52,5 @@ teardown_file() { vm_stop; }
 	guest docker run --rm busybox /bin/busybox true
 	trimmed() { [ "$(guest awk '/^Cached:/ { print $2 }' /proc/meminfo)" -lt $((before - 80000)) ]; }
 	wait_until 60 trimmed
-	guest test -e /run/lima/trim.last
+	wait_until 20 guest test -e /run/lima/trim.last
 }
