@@ -183,21 +183,7 @@ static int make_address(struct relay *r, const struct ap_open *o)
 		r->addr_len = sizeof(struct sockaddr_un);
 		return sock_unix_addr(o->path, (struct sockaddr_un *)&r->addr, &e);
 	}
-	if (o->family == 4) {
-		struct sockaddr_in *in = (struct sockaddr_in *)&r->addr;
-
-		in->sin_family = AF_INET;
-		in->sin_port = htons(o->port);
-		memcpy(&in->sin_addr, o->addr, 4);
-		r->addr_len = sizeof(*in);
-	} else {
-		struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&r->addr;
-
-		in6->sin6_family = AF_INET6;
-		in6->sin6_port = htons(o->port);
-		memcpy(&in6->sin6_addr, o->addr, 16);
-		r->addr_len = sizeof(*in6);
-	}
+	r->addr_len = sock_ip_addr(o->family, o->addr, o->port, &r->addr);
 	return 0;
 }
 

@@ -26,6 +26,24 @@ int sock_unix_addr(const char *path, struct sockaddr_un *sa, struct err *e)
 	return 0;
 }
 
+socklen_t sock_ip_addr(int family, const uint8_t *addr, uint16_t port, struct sockaddr_storage *sa)
+{
+	struct sockaddr_in *in = (struct sockaddr_in *)sa;
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)sa;
+
+	memset(sa, 0, sizeof(*sa));
+	if (family == 6) {
+		in6->sin6_family = AF_INET6;
+		in6->sin6_port = htons(port);
+		memcpy(&in6->sin6_addr, addr, 16);
+		return sizeof(*in6);
+	}
+	in->sin_family = AF_INET;
+	in->sin_port = htons(port);
+	memcpy(&in->sin_addr, addr, 4);
+	return sizeof(*in);
+}
+
 /* macOS has no SOCK_CLOEXEC, so the flags are set after the call everywhere. */
 static int new_socket(int family, bool nonblock, struct err *e)
 {

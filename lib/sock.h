@@ -3,6 +3,7 @@
 #define LIMA_SOCK_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/un.h>
@@ -33,6 +34,9 @@ void sock_reset_on_close(int fd);
 
 /* Fills sa for a path; ERR_INVALID with the number of bytes when it does not fit. */
 int sock_unix_addr(const char *path, struct sockaddr_un *sa, struct err *e);
+
+/* Fills sa for an address of family 4 or 6 (network order) and a port; returns its length. */
+socklen_t sock_ip_addr(int family, const uint8_t *addr, uint16_t port, struct sockaddr_storage *sa);
 
 /* Sends n bytes and nfds descriptors in one message / receives the same; -1 with errno set.
  * sock_recv_fds returns the byte count and sets *nfds to the number received (at most its value on entry);

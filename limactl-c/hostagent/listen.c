@@ -80,25 +80,6 @@ static struct listener *listener_new(struct loop *l, struct conns *cs, int fd)
 	return ln;
 }
 
-static socklen_t to_sockaddr(const struct ap_port *a, struct sockaddr_storage *ss)
-{
-	memset(ss, 0, sizeof(*ss));
-	if (a->family == 6) {
-		struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)ss;
-
-		in6->sin6_family = AF_INET6;
-		in6->sin6_port = htons(a->port);
-		memcpy(&in6->sin6_addr, a->addr, 16);
-		return sizeof(*in6);
-	}
-	struct sockaddr_in *in = (struct sockaddr_in *)ss;
-
-	in->sin_family = AF_INET;
-	in->sin_port = htons(a->port);
-	memcpy(&in->sin_addr, a->addr, 4);
-	return sizeof(*in);
-}
-
 void listen_retarget(struct listener *ln, const struct ap_port *guest)
 {
 	struct ap_open o = { .kind = AP_OPEN_TCP, .family = guest->family, .port = guest->port };
@@ -115,7 +96,7 @@ struct listener *listen_tcp(struct loop *l, struct conns *cs, const struct ap_po
 			    struct err *e)
 {
 	struct sockaddr_storage ss;
-	socklen_t len = to_sockaddr(host, &ss);
+	socklen_t len = sock_ip_addr(host->family, host->addr, host->port, &ss);
 	int fd = sock_listen_tcp((struct sockaddr *)&ss, len, e);
 	struct listener *ln;
 
