@@ -8,6 +8,7 @@
 #include "lib/buf.h"
 #include "lib/io.h"
 #include "limactl-c/base/mem.h"
+#include "limactl-c/base/text.h"
 
 /* struct jx is json_t under a name of ours; it is never defined. */
 static json_t *in(const struct jx *v)
@@ -212,28 +213,6 @@ void jx_each(const struct jx *obj, bool (*fn)(void *ctx, const char *name, const
 			return;
 }
 
-/* Length of the well-formed UTF-8 sequence at s, 0 when there is none. */
-static size_t utf8_length(const unsigned char *s)
-{
-	size_t n = *s < 0x80 ? 1 : *s >= 0xc2 && *s < 0xe0 ? 2 : (*s & 0xf0) == 0xe0 ? 3 : *s >= 0xf0 && *s < 0xf5 ? 4 : 0;
-
-	for (size_t i = 1; i < n; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	if ((*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] > 0x9f) || (*s == 0xf0 && s[1] < 0x90) ||
-	    (*s == 0xf4 && s[1] > 0x8f))
-		return 0;
-	return n;
-}
-
-bool jx_is_utf8(const char *s)
-{
-	for (size_t n; *s; s += n)
-		if (!(n = utf8_length((const unsigned char *)s)))
-			return false;
-	return true;
-}
-
 /* JSON text is UTF-8; what a guest or a file name holds need not be. */
 static json_t *string_of(const char *s)
 {
@@ -245,7 +224,7 @@ static json_t *string_of(const char *s)
 		return v;
 	clean = xmalloc(3 * strlen(s) + 1);
 	while (*s) {
-		size_t n = utf8_length((const unsigned char *)s);
+		size_t n = text_utf8_length(s);
 
 		memcpy(clean + at, n ? s : "\xef\xbf\xbd", n ? n : 3);
 		at += n ? n : 3;

@@ -52,8 +52,6 @@ const struct jx *jx_at(const struct jx *v, size_t i);
 /* Members of an object in their order: calls fn for each until it returns false. */
 void jx_each(const struct jx *obj, bool (*fn)(void *ctx, const char *name, const struct jx *v), void *ctx);
 
-bool jx_is_utf8(const char *s);
-
 /* Builders. A string that is not UTF-8 has its bad bytes replaced; a NULL string is left out (set) or "" (add). */
 struct jx *jx_new_object(void);
 struct jx *jx_new_array(void);

@@ -63,6 +63,28 @@ char *text_size(uint64_t bytes)
 	return xasprintf("%" PRIu64 ".%02u%s", whole, frac, unit[u]);
 }
 
+size_t text_utf8_length(const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	size_t n = *s < 0x80 ? 1 : *s >= 0xc2 && *s < 0xe0 ? 2 : (*s & 0xf0) == 0xe0 ? 3 : *s >= 0xf0 && *s < 0xf5 ? 4 : 0;
+
+	for (size_t i = 1; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] > 0x9f) || (*s == 0xf0 && s[1] < 0x90) ||
+	    (*s == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+bool text_is_utf8(const char *s)
+{
+	for (size_t n; *s; s += n)
+		if (!(n = text_utf8_length(s)))
+			return false;
+	return true;
+}
+
 char *text_duration(uint64_t seconds)
 {
 	uint64_t h = seconds / 3600;

@@ -2,6 +2,7 @@
 #ifndef LIMA_TEXT_H
 #define LIMA_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,6 +12,10 @@ char *text_shell_quote(const char *s);
 /* Bytes as "4GiB", "1.5GiB", "512MiB", "100B": the largest unit, exact when it divides into it,
  * else rounded to two decimals. malloc'd. */
 char *text_size(uint64_t bytes);
+
+/* Length of the well-formed UTF-8 character at s, 0 when there is none. */
+size_t text_utf8_length(const char *s);
+bool text_is_utf8(const char *s);
 
 /* Seconds as "1h", "1m30s", "0s". malloc'd. */
 char *text_duration(uint64_t seconds);

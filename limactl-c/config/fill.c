@@ -5,6 +5,7 @@
 
 #include "lib/cleanup.h"
 #include "limactl-c/base/mem.h"
+#include "limactl-c/base/text.h"
 #include "limactl-c/config/config.h"
 #include "limactl-c/config/schema.h"
 #include "limactl-c/config/where.h"
@@ -108,31 +109,13 @@ static bool name_ok(const char *name)
 	return name && *name && strchr(first, *name) && strspn(name, rest) == strlen(name);
 }
 
-/* Length of a well-formed UTF-8 character at p, 0 when it is none. Overlong forms are not told
- * apart. */
-static size_t utf8_char(const char *p)
-{
-	unsigned char c = (unsigned char)*p;
-	size_t n = c < 0x80                ? 1
-		   : c >= 0xc2 && c < 0xe0 ? 2
-		   : c >= 0xe0 && c < 0xf0 ? 3
-		   : c >= 0xf0 && c < 0xf5 ? 4
-					   : 0;
-
-	for (size_t i = 1; i < n; i++) {
-		if (((unsigned char)p[i] & 0xc0) != 0x80)
-			return 0;
-	}
-	return n;
-}
-
 /* Old systems keep names in other encodings: what is not UTF-8 is left out. */
 static char *utf8_only(const char *text)
 {
 	char *out = xmalloc(strlen(text) + 1), *p = out;
 
 	while (*text) {
-		size_t n = utf8_char(text);
+		size_t n = text_utf8_length(text);
 
 		memcpy(p, text, n);
 		p += n;

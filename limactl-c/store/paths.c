@@ -9,8 +9,8 @@
 #include "lib/cleanup.h"
 #include "lib/sock.h"
 #include "limactl-c/base/fs.h"
-#include "limactl-c/base/jsonx.h"
 #include "limactl-c/base/mem.h"
+#include "limactl-c/base/text.h"
 
 static const char *const files[] = {
 	[PATH_YAML] = "lima.yaml",
@@ -152,7 +152,7 @@ int paths_check_dir(const char *dir, struct err *e)
 {
 	size_t n = strlen(dir) + 1 + strlen(longest_socket);
 
-	if (!jx_is_utf8(dir))
+	if (!text_is_utf8(dir))
 		return err_set(e, ERR_INVALID, "the path of the instance folder, \"%s\", is not UTF-8: use another LIMA_HOME",
 			       dir);
 	if (n <= SOCK_PATH_MAX)
