@@ -4,37 +4,47 @@
 . "$(dirname "$0")/lib.bash"
 bench_begin start
 
-# The same program, CPU model, memory and images as the instance's plan says, and nothing but a power-off to do.
+# bare_qemu ARGUMENTS: program, CPU model, memory and images of the instance's plan, and nothing but a power-off to do.
 bare_qemu() {
 	local plan=$LIMA_HOME/bench/plan.json
 	"$(jq -r .qemu "$plan")" -nodefaults -no-user-config -display none -machine "$(jq -r .machine "$plan")" \
 		-accel tcg,thread=single -cpu "$(jq -r .cpu "$plan")" -m "$(($(jq -r .memory "$plan") / 1048576))" \
 		-smp "$(jq -r .cpus "$plan")" -kernel "$(jq -r .kernel "$plan")" -initrd "$(jq -r .initrd "$plan")" \
-		-append 'console=ttyS0 quiet rdinit=/bin/busybox -- poweroff -f' >/dev/null 2>&1
+		-append "$1 rdinit=/bin/busybox -- poweroff -f" >/dev/null 2>&1
 }
+
+# took COMMAND...: seconds it takes
+took() {
+	local t0 t1
+	t0=$(now)
+	"$@" >/dev/null 2>&1
+	t1=$(now)
+	minus "$t1" "$t0"
+}
+over() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", a / b }'; }
 
 limactl-c start --tty=false --name=bench templates/minimal-docker-offline.yaml >/dev/null
 limactl-c stop bench >/dev/null 2>&1
 
-ready=() agent=() bare=() ratio=()
+# What the instance's kernel is told, but for its first program: init_on_free=1 zeroes all memory at boot.
+same=$(jq -r .cmdline "$LIMA_HOME/bench/plan.json" | sed 's/ rdinit=[^ ]*//')
+ready=() agent=() plain=() bare=() ratio=() ratio_plain=()
 for run in $(seq "$RUNS"); do
-	t0=$(now)
-	limactl-c start bench >/dev/null 2>&1
-	t1=$(now)
-	ready+=("$(minus "$t1" "$t0")")
+	ready+=("$(took limactl-c start bench)")
 	agent+=("$(curl -sS --unix-socket "$LIMA_HOME/bench/ha.sock" http://lima/v1/status | jq -r '.agent.answeredAfterMs / 1000')")
 	limactl-c stop bench >/dev/null 2>&1
-	t0=$(now)
-	bare_qemu
-	t1=$(now)
-	bare+=("$(minus "$t1" "$t0")")
-	ratio+=("$(awk -v a="${ready[-1]}" -v b="${bare[-1]}" 'BEGIN { printf "%.2f", a / b }')")
-	raw "run $run: ready ${ready[-1]} s, agent ${agent[-1]} s, bare QEMU ${bare[-1]} s, ratio ${ratio[-1]}, load $(cut -d ' ' -f 1 /proc/loadavg)"
+	plain+=("$(took bare_qemu "console=ttyS0 quiet")")
+	bare+=("$(took bare_qemu "$same")")
+	ratio+=("$(over "${ready[-1]}" "${bare[-1]}")")
+	ratio_plain+=("$(over "${ready[-1]}" "${plain[-1]}")")
+	raw "run $run: ready ${ready[-1]} s, agent ${agent[-1]} s, bare QEMU ${bare[-1]} s (ratio ${ratio[-1]}), with few arguments ${plain[-1]} s (${ratio_plain[-1]}), load $(cut -d ' ' -f 1 /proc/loadavg)"
 done
 summary "start to READY (second start)" s 25 "${ready[@]}"
 summary "start to the agent's answer" s 8 "${agent[@]}"
-summary "bare QEMU, same kernel, to power-off" s - "${bare[@]}"
-summary "READY / bare QEMU" "" 5 "${ratio[@]}"
+summary "bare QEMU to power-off, same arguments" s - "${bare[@]}"
+summary "bare QEMU to power-off, few arguments" s - "${plain[@]}"
+summary "READY / bare QEMU, same arguments" "" 5 "${ratio[@]}"
+summary "READY / bare QEMU, few arguments" "" 5 "${ratio_plain[@]}"
 
 limactl-c start bench >/dev/null 2>&1
 mapfile -t ms < <(timed 25 limactl-c shell bench -- true)
