@@ -47,6 +47,7 @@ static void log_path(char *path, size_t size, const char *run_dir)
 static void state_save(const char *run_dir, const struct ap_provision *v)
 {
 	char path[300], tmp[304], line[40];
+	bool written;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "%s/provision/%02u.status", run_dir, v->index);
@@ -56,7 +57,10 @@ static void state_save(const char *run_dir, const struct ap_provision *v)
 	else
 		snprintf(line, sizeof(line), "%s", v->state == AP_PROVISION_OK ? "ok" : "running");
 	f = fopen(tmp, "we");
-	if (f && fprintf(f, "%s\n%s", line, v->tail) >= 0 && fclose(f) == 0 && rename(tmp, path) == 0)
+	written = f && fprintf(f, "%s\n%s", line, v->tail) >= 0;
+	if (f && fclose(f) != 0)
+		written = false;
+	if (written && rename(tmp, path) == 0)
 		return;
 	log_error("%s: %s", path, strerror(errno));
 }

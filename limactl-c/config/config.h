@@ -40,6 +40,10 @@ struct cfg_where {
 	unsigned line, column; /* from 1 */
 };
 
+/* The version of Lima whose format, folder layout and defaults we follow: what minimumLimaVersion is compared with, and
+ * what a new instance's lima-version says. */
+#define CFG_LIMA_VERSION "2.2.0"
+
 /* Strings are owned by the struct; NULL = not set until filled. */
 struct cfg {
 	char *minimum_lima_version;

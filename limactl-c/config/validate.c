@@ -10,8 +10,6 @@
 #include "limactl-c/config/load.h"
 #include "limactl-c/config/where.h"
 
-/* The version of Lima whose format we follow: what minimumLimaVersion is compared with. */
-#define LIMA_VERSION "2.2.0"
 #define LOWER "abcdefghijklmnopqrstuvwxyz"
 #define UPPER "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define DIGITS "0123456789"
@@ -55,11 +53,11 @@ static void check_version(struct check *k)
 			  "must be a semantic version like 2.0.0, but is \"%.40s\"", wanted);
 		return;
 	}
-	read_version(LIMA_VERSION, have);
+	read_version(CFG_LIMA_VERSION, have);
 	for (size_t i = 0; i < 3 && want[i] >= have[i]; i++) {
 		if (want[i] > have[i]) {
 			check_bad(k, xstrdup("minimumLimaVersion"),
-				  "asks for Lima version `%.40s`; this follows only `" LIMA_VERSION
+				  "asks for Lima version `%.40s`; this follows only `" CFG_LIMA_VERSION
 				  "`",
 				  wanted);
 			return;

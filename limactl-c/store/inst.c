@@ -17,6 +17,7 @@
 #include "lib/cleanup.h"
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
+#include "limactl-c/config/config.h"
 #include "limactl-c/store/paths.h"
 
 enum {
@@ -172,7 +173,7 @@ static int write_files(const char *dir, const char *yaml, size_t len, struct err
 
 	if (fs_write_atomic(file, yaml, len, 0644, e) < 0)
 		return -1;
-	return fs_write_atomic(version, INST_LIMA_VERSION, strlen(INST_LIMA_VERSION), 0444, e);
+	return fs_write_atomic(version, CFG_LIMA_VERSION, strlen(CFG_LIMA_VERSION), 0444, e);
 }
 
 int inst_create(const char *name, const char *yaml, size_t len, struct inst *out, struct err *e)

@@ -11,9 +11,6 @@
 
 #include "lib/err.h"
 
-/* Written to lima-version: the Lima whose folder layout and defaults an instance made here has. */
-#define INST_LIMA_VERSION "2.2.0"
-
 struct inst {
 	char *name;
 	char *dir; /* absolute */
