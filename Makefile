@@ -43,7 +43,7 @@ no_main = $(filter-out %/main.c,$(1))
 # Each program links only the libraries it needs: what stays resident is small (bench/footprint.sh).
 CLI_LIBS   := -lyaml -ljansson
 HA_LIBS    := -luv -ljansson
-IMAGE_LIBS := -lcurl -larchive -lcrypto -ljansson
+IMAGE_LIBS := -lcurl -larchive -lcrypto
 TEST_LIBS  := -lcmocka -lyaml -ljansson -luv -lcurl -larchive -lcrypto
 
 BIN   := $(OUT)/bin/limactl-c
