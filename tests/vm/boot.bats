@@ -51,7 +51,8 @@ teardown() {
 
 # as_dev COMMAND...: as the host user dev with uid 1000, known by that name in a mount namespace of its own.
 as_dev() {
-	(cat /etc/passwd; echo "dev:x:1000:1000:Dev:$LIMA_HOME/_dev:/bin/sh") >"$LIMA_HOME/passwd"
+	# First, since the machine may have a user with that uid.
+	(echo "dev:x:1000:1000:Dev:$LIMA_HOME/_dev:/bin/sh"; cat /etc/passwd) >"$LIMA_HOME/passwd"
 	unshare -m sh -c 'mount --bind "$0" /etc/passwd && exec setpriv --reuid 1000 --regid 1000 --clear-groups -- "$@"' \
 		"$LIMA_HOME/passwd" env HOME="$LIMA_HOME/_dev" USER=dev LIMA_HOME="$LIMA_HOME/_dev/lima" \
 		XDG_CACHE_HOME="$LIMA_HOME/_dev/cache" "$@"
