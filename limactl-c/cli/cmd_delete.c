@@ -6,6 +6,15 @@ struct delete_opts {
 	bool force;
 };
 
+enum { FORCE_TRIES = 5 };
+
+static bool runs(const struct inst *i)
+{
+	enum inst_status st = inst_status(i);
+
+	return st == INST_RUNNING || st == INST_ORPHAN;
+}
+
 static int delete_one(const char *name, bool force, struct err *e)
 {
 	struct inst i;
@@ -18,10 +27,14 @@ static int delete_one(const char *name, bool force, struct err *e)
 		*e = (struct err){ 0 };
 		return 0;
 	}
-	if (force && (inst_status(&i) == INST_RUNNING || inst_status(&i) == INST_ORPHAN))
-		rc = launch_stop(&i, true, e);
-	if (rc == 0)
-		rc = inst_delete(&i, e);
+	/* A start under way may get ahead after the stop; deleting takes the locks, so it notices. */
+	for (int n = 0; n < FORCE_TRIES; n++) {
+		rc = force && runs(&i) ? launch_stop(&i, true, e) : 0;
+		if (rc == 0)
+			rc = inst_delete(&i, e);
+		if (rc == 0 || !force || !runs(&i))
+			break;
+	}
 	if (rc == 0)
 		say_info("Deleted \"%s\" (%s)", i.name, i.dir);
 	inst_fini(&i);
