@@ -31,7 +31,7 @@ GUEST_CFLAGS := $(BASE_CFLAGS) -include lib/banned.h -Os -ffunction-sections -fd
 	-idirafter /usr/include -idirafter /usr/include/$(ARCH)-linux-gnu
 
 LIB_SRC   := $(wildcard lib/*.c)
-CORE_SRC  := $(LIB_SRC) $(foreach d,base config store plan driver,$(wildcard limactl-c/$d/*.c))
+CORE_SRC  := $(LIB_SRC) $(foreach d,base yaml yq gotmpl config store plan driver,$(wildcard limactl-c/$d/*.c))
 CLI_SRC   := $(wildcard limactl-c/cli/*.c)
 HA_SRC    := $(wildcard limactl-c/hostagent/*.c)
 IMAGE_SRC := $(wildcard limactl-c/image/*.c)

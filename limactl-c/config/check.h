@@ -3,7 +3,7 @@
 #define LIMA_CHECK_H
 
 #include "limactl-c/config/config.h"
-#include "limactl-c/config/finding.h"
+#include "limactl-c/base/finding.h"
 
 struct check {
 	const struct cfg *c;

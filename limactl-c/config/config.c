@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/cleanup.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/config/load.h"
 #include "limactl-c/config/schema.h"
@@ -22,10 +23,24 @@ void cfg_free(struct cfg *c)
 
 /* The end of the three calls below: the findings are written, and a configuration with errors is
  * not handed out. */
+static int write_findings(struct findings *f, const char *name, struct buf *out, struct err *e)
+{
+	int rc = findings_result(f, name, e);
+
+	findings_sort(f);
+	for (size_t i = 0; i < f->count; i++) {
+		auto_free char *line = finding_line(&f->item[i]);
+
+		buf_addf(out, "%s%s\n", f->item[i].warning ? "warning: " : "", line);
+	}
+	findings_fini(f);
+	return rc;
+}
+
 static int finish(struct cfg *c, const char *name, struct findings *f, struct buf *findings,
 		  struct err *e)
 {
-	if (findings_write(f, name, findings, e) == 0)
+	if (write_findings(f, name, findings, e) == 0)
 		return 0;
 	cfg_free(c);
 	return -1;
@@ -46,7 +61,7 @@ int cfg_validate(const struct cfg *c, const char *name, struct buf *findings, st
 	struct findings f = { 0 };
 
 	validate_rules(c, name, &f);
-	return findings_write(&f, name, findings, e);
+	return write_findings(&f, name, findings, e);
 }
 
 int cfg_load(const char *name, const char *text, size_t len, const struct cfg_host *h,

@@ -8,6 +8,8 @@
 
 #include "lib/buf.h"
 #include "lib/err.h"
+#include "limactl-c/base/finding.h"
+#include "limactl-c/yaml/ynode.h"
 
 struct cfg_file {
 	char *location; /* path, URL, "cache:NAME" */
@@ -102,6 +104,30 @@ struct cfg_host {
 	uint64_t memory;
 	bool darwin;
 };
+
+/* One of the texts a configuration is made of. text NULL: there is none. */
+struct cfg_text {
+	const char *name; /* of the file, for messages */
+	const char *text;
+	size_t len;
+};
+struct cfg_input {
+	struct cfg_text instance;           /* lima.yaml, a template */
+	struct cfg_text defaults, override; /* _config/default.yaml, _config/override.yaml */
+	const struct cfg_host *host;
+	const char *name, *dir; /* of the instance, for {{.Name}} and {{.Dir}} */
+	const char *lima_home;
+	bool lenient; /* unknown keys are warnings */
+	bool strict;  /* templates that cannot be filled are errors */
+};
+
+/* TODO(issue 4, in work): replaces cfg_parse/cfg_validate/cfg_load. Parses, merges, fills, checks; every finding of all three texts.
+ * False when one is an error, *out is empty then. */
+bool cfg_read(const struct cfg_input *in, struct cfg *out, struct findings *f);
+/* The filled configuration as a tree: keys in the order of the table, each value with the place it was given at (none: a
+ * default). For YAML, JSON, --explain. */
+struct ynode *cfg_tree(const struct cfg *c, struct yn_pool *p);
+char *cfg_json_schema(void); /* JSON Schema of what a template may hold. malloc'd */
 
 /* Reads YAML text (name is used in messages) and checks every key and value. Every finding goes to
  * findings, one a line as "FILE:LINE:COLUMN: [warning: ]what", in the order of the file; -1 with

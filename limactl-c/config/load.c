@@ -7,7 +7,7 @@
 #include "limactl-c/base/text.h"
 #include "limactl-c/config/schema.h"
 #include "limactl-c/config/where.h"
-#include "limactl-c/config/ynode.h"
+#include "limactl-c/yaml/parse.h"
 
 enum { LIST_MAX = 1000, CHILDREN_MAX = 64 };
 
@@ -32,25 +32,25 @@ static struct place at(const struct load *l, const struct ynode *n)
 
 static void bad_kind(struct load *l, const struct value *v, const char *wanted)
 {
-	finding_error(l->f, at(l, v->node), "field `%s` must be %s, not %s", v->shown, wanted,
+	finding_error(l->f, at(l, v->node), NULL, "field `%s` must be %s, not %s", v->shown, wanted,
 		      yn_kind_word(v->node->kind));
 }
 
 static bool is_scalar(const struct ynode *n)
 {
-	return n->kind != YN_NULL && n->kind != YN_LIST && n->kind != YN_MAP;
+	return n->kind != YN_NULL && yn_is_scalar(n);
 }
 
 /* Text without NUL, since it becomes a C string. */
 static bool text_ok(struct load *l, const struct ynode *n, const char *shown)
 {
 	if (!is_scalar(n)) {
-		finding_error(l->f, at(l, n), "field `%s` must be text, not %s", shown,
+		finding_error(l->f, at(l, n), NULL, "field `%s` must be text, not %s", shown,
 			      yn_kind_word(n->kind));
 		return false;
 	}
 	if (strlen(n->text) != n->len) {
-		finding_error(l->f, at(l, n), "field `%s` holds a NUL character", shown);
+		finding_error(l->f, at(l, n), NULL, "field `%s` holds a NUL character", shown);
 		return false;
 	}
 	return true;
@@ -76,7 +76,7 @@ static void load_scalar(struct load *l, const struct value *v)
 		bad_kind(l, v, wanted[v->key->type].word);
 	else if (text_ok(l, v->node, v->shown) &&
 		 schema_set(v->key, v->base + v->key->at, v->node->text, &e) < 0)
-		finding_error(l->f, at(l, v->node), "field `%s` %s%s", v->shown,
+		finding_error(l->f, at(l, v->node), NULL, "field `%s` %s%s", v->shown,
 			      strncmp(e.msg, "must", 4) ? "is wrong: " : "", e.msg);
 }
 
@@ -88,7 +88,7 @@ static bool collection_ok(struct load *l, const struct value *v, enum yn_kind ki
 		return false;
 	}
 	if (v->node->count > LIST_MAX) {
-		finding_error(l->f, at(l, v->node), "field `%s` has more than %d entries", v->shown,
+		finding_error(l->f, at(l, v->node), NULL, "field `%s` has more than %d entries", v->shown,
 			      LIST_MAX);
 		return false;
 	}
@@ -104,7 +104,7 @@ static void load_range(struct load *l, const struct value *v)
 	if (!collection_ok(l, v, YN_LIST))
 		return;
 	if (v->node->count != 2) {
-		finding_error(l->f, at(l, v->node),
+		finding_error(l->f, at(l, v->node), NULL,
 			      "field `%s` must have two ports, the first and the last", v->shown);
 		return;
 	}
@@ -112,13 +112,13 @@ static void load_range(struct load *l, const struct value *v)
 		const struct ynode *n = v->node->item[i];
 
 		if (n->kind != YN_INT) {
-			finding_error(l->f, at(l, n),
+			finding_error(l->f, at(l, n), NULL,
 				      "field `%s[%zu]` must be a port number, not %s", v->shown, i,
 				      yn_kind_word(n->kind));
 			return;
 		}
 		if (schema_set(&port, &got[i], n->text, &e) < 0) {
-			finding_error(l->f, at(l, n), "field `%s[%zu]` %s", v->shown, i, e.msg);
+			finding_error(l->f, at(l, n), NULL, "field `%s[%zu]` %s", v->shown, i, e.msg);
 			return;
 		}
 	}
@@ -140,7 +140,7 @@ static void load_flags(struct load *l, const struct value *v)
 		if (!text_ok(l, n, v->shown))
 			continue;
 		if (schema_check_word(v->key, n->text, &e) < 0) {
-			finding_error(l->f, at(l, n), "field `%s[%zu]` %s", v->shown, i, e.msg);
+			finding_error(l->f, at(l, n), NULL, "field `%s[%zu]` %s", v->shown, i, e.msg);
 			continue;
 		}
 		for (size_t j = 0; schema_next_word(&p, word, sizeof(word)); j++)
@@ -205,7 +205,7 @@ static void load_list(struct load *l, const struct value *v)
 
 		where_add(l->cfg, shown, at(l, n));
 		if (n->kind != YN_MAP)
-			finding_error(l->f, at(l, n), "field `%s` must be a mapping, not %s", shown,
+			finding_error(l->f, at(l, n), NULL, "field `%s` must be a mapping, not %s", shown,
 				      yn_kind_word(n->kind));
 		else
 			load_map(l, n, group, shown, (char *)*array + i * v->key->size);
@@ -220,7 +220,7 @@ static void load_later(struct load *l, const struct value *v)
 
 	if (is_scalar(n) ? def && !strcmp(n->text, def) : !n->count)
 		return;
-	finding_error(l->f, at(l, n),
+	finding_error(l->f, at(l, n), NULL,
 		      "`%s` is a key of Lima that this version does not support yet%s%s%s",
 		      v->shown, def ? " (only `" : "", def ? def : "", def ? "`)" : "");
 }
@@ -247,7 +247,7 @@ static void unknown_key(struct load *l, const struct ynode *key, const char *gro
 	size_t n = schema_children(group, names, CHILDREN_MAX);
 	const char *near = text_nearest(key->text, (const char *const *)names, n);
 
-	finding_error(l->f, at(l, key), "unknown key `%s`%s%s%s", shown,
+	finding_error(l->f, at(l, key), NULL, "unknown key `%s`%s%s%s", shown,
 		      near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 	for (size_t i = 0; i < n; i++)
 		free(names[i]);
@@ -274,7 +274,7 @@ static void load_map(struct load *l, const struct ynode *map, const char *group,
 			where_add(l->cfg, path_shown, at(l, n));
 			load_map(l, n, path, path_shown, base);
 		} else if (n->kind != YN_NULL) {
-			finding_error(l->f, at(l, n), "field `%s` must be a mapping, not %s",
+			finding_error(l->f, at(l, n), NULL, "field `%s` must be a mapping, not %s",
 				      path_shown, yn_kind_word(n->kind));
 		}
 	}
@@ -283,17 +283,16 @@ static void load_map(struct load *l, const struct ynode *map, const char *group,
 bool load_text(const char *name, const char *text, size_t len, struct cfg *out, struct findings *f)
 {
 	struct load l = { name, out, f };
-	struct yn_doc *doc = yn_parse(name, text, len, f);
-	const struct ynode *root = doc ? yn_root(doc) : NULL;
+	auto_pool pool = yn_pool_new();
+	const struct ynode *root = yn_parse(pool, name, text, len, f);
 	bool is_map;
 
 	if (root && root->kind == YN_MAP)
 		load_map(&l, root, "", "", (char *)out);
 	else if (root)
-		finding_error(f, at(&l, root), "a template is a mapping of keys to values, not %s",
+		finding_error(f, at(&l, root), NULL, "a template is a mapping of keys to values, not %s",
 			      yn_kind_word(root->kind));
 	is_map = root && root->kind == YN_MAP;
-	yn_free(doc);
 	where_sort(out);
 	return is_map;
 }

@@ -3,7 +3,7 @@
 #define LIMA_LOAD_H
 
 #include "limactl-c/config/config.h"
-#include "limactl-c/config/finding.h"
+#include "limactl-c/base/finding.h"
 
 /* Fills what the text sets; a value that is wrong is left unset and becomes a finding. False when
  * the text is not even a YAML mapping. name is borrowed by the findings. */

@@ -10,7 +10,7 @@
 #include "limactl-c/base/text.h"
 #include "limactl-c/config/config.h"
 #include "limactl-c/config/size.h"
-#include "limactl-c/config/yscalar.h"
+#include "limactl-c/yaml/yscalar.h"
 
 enum { WORD_SIZE = 64, WORDS_MAX = 16 };
 

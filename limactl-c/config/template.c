@@ -13,7 +13,7 @@
 #include "limactl-c/base/prefix.h"
 #include "limactl-c/base/text.h"
 #include "limactl-c/config/config.h"
-#include "limactl-c/config/ynode.h"
+#include "limactl-c/yaml/ynode.h"
 
 enum { FOLDERS_MAX = 16, NAMES_MAX = 200 };
 #define SCHEME "template:"

@@ -5,30 +5,20 @@
 #include "lib/cleanup.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/config/config.h"
-#include "limactl-c/config/ynode.h"
-
-DEFINE_CLEANUP(struct yn_doc *, yn_free)
-#define auto_doc CLEANUP(yn_freep) struct yn_doc *
+#include "limactl-c/yaml/parse.h"
 
 enum { INDENT_MAX = 64 };
 
 /* The first thing that is wrong becomes the error. */
-static struct yn_doc *parse(const char *text, size_t len, struct err *e)
+static const struct ynode *parse(struct yn_pool *p, const char *text, size_t len, struct err *e)
 {
-	struct findings f = { 0 };
-	struct yn_doc *doc = yn_parse("template", text, len, &f);
+	const struct ynode *root = yn_parse_one(p, "template", text, len, e);
 
-	if (f.errors)
-		err_set(e, ERR_INVALID, "template, line %u, column %u: %s", f.item[0].at.line,
-			f.item[0].at.column, f.item[0].text);
-	else if (yn_root(doc)->kind != YN_MAP)
-		err_set(e, ERR_INVALID, "template: a mapping of keys to values is needed, not %s",
-			yn_kind_word(yn_root(doc)->kind));
-	else
-		return doc;
-	findings_fini(&f);
-	yn_free(doc);
-	return NULL;
+	if (root && root->kind != YN_MAP) {
+		err_set(e, ERR_INVALID, "template: a mapping of keys to values is needed, not %s", yn_kind_word(root->kind));
+		return NULL;
+	}
+	return root;
 }
 
 static size_t find_key(const struct ynode *map, const char *key)
@@ -40,26 +30,13 @@ static size_t find_key(const struct ynode *map, const char *key)
 	return i;
 }
 
-static bool same_tree(const struct ynode *a, const struct ynode *b)
-{
-	if (a->kind != b->kind || a->count != b->count || a->len != b->len ||
-	    (a->len && memcmp(a->text, b->text, a->len)))
-		return false;
-	for (size_t i = 0; i < a->count; i++) {
-		if ((a->key && !same_tree(a->key[i], b->key[i])) ||
-		    !same_tree(a->item[i], b->item[i]))
-			return false;
-	}
-	return true;
-}
-
 /* Whether text means the same as the old tree but for key, which is value now. */
 static bool meant(const struct ynode *old, const char *text, size_t len, const char *key,
 		  const char *value)
 {
 	struct err ignored;
-	auto_doc doc = parse(text, len, &ignored);
-	const struct ynode *new = doc ? yn_root(doc) : NULL;
+	auto_pool p = yn_pool_new();
+	const struct ynode *new = parse(p, text, len, &ignored);
 	size_t at = new ? find_key(new, key) : 0, others = 0;
 
 	if (!new || at == new->count || !new->item[at]->text || strcmp(new->item[at]->text, value))
@@ -70,22 +47,10 @@ static bool meant(const struct ynode *old, const char *text, size_t len, const c
 		if (!strcmp(old->key[i]->text, key))
 			continue;
 		others++;
-		if (j == new->count || !same_tree(old->item[i], new->item[j]))
+		if (j == new->count || !yn_same(old->item[i], new->item[j]))
 			return false;
 	}
 	return new->count == others + 1;
-}
-
-/* Characters as the parser counts them → bytes. A byte-order mark is not counted. */
-static size_t byte_at(const char *text, size_t len, size_t chars)
-{
-	size_t i = len >= 3 && !memcmp(text, "\xef\xbb\xbf", 3) ? 3 : 0;
-
-	for (; i < len && (chars || ((unsigned char)text[i] & 0xc0) == 0x80); i++) {
-		if (((unsigned char)text[i] & 0xc0) != 0x80)
-			chars--;
-	}
-	return i;
 }
 
 /* The value as YAML: plain where that is safe, else double-quoted. */
@@ -139,7 +104,7 @@ static const char *line_end(const char *text, size_t len)
 static char *replace(const char *text, size_t len, const struct ynode *key, const struct ynode *old,
 		     const char *value, struct err *e)
 {
-	size_t from = byte_at(text, len, old->start), to = byte_at(text, len, old->end);
+	size_t from = old->start, to = old->end;
 	auto_free char *middle = NULL;
 
 	/* An alias shows the place of its anchor. */
@@ -151,7 +116,7 @@ static char *replace(const char *text, size_t len, const struct ynode *key, cons
 	}
 	/* A block scalar ends behind its line end; nothing at all begins right behind the colon. */
 	middle = xasprintf("%s%s%s", from == to ? " " : "", value,
-			   old->block ? line_end(text, len) : "");
+			   (old->style == YN_LITERAL || old->style == YN_FOLDED) ? line_end(text, len) : "");
 	return splice(text, len, from, to, middle);
 }
 
@@ -161,7 +126,7 @@ static char *insert(const char *text, size_t len, const struct ynode *root, cons
 {
 	const struct ynode *first = root->count ? root->key[0] : NULL;
 	int indent = first && first->column <= INDENT_MAX ? (int)first->column - 1 : 0;
-	size_t at = at_end || !first ? len : byte_at(text, len, first->start);
+	size_t at = at_end || !first ? len : first->start;
 	const char *end = line_end(text, len);
 	bool open_line = at_end && len && text[len - 1] != '\n';
 	auto_free char *line = at_end ? xasprintf("%s%*s%s: %s%s", open_line ? end : "", indent, "",
@@ -173,15 +138,15 @@ static char *insert(const char *text, size_t len, const struct ynode *root, cons
 
 char *cfg_text_set(const char *text, size_t len, const char *key, const char *value, struct err *e)
 {
-	auto_doc doc = parse(text, len, e);
-	const struct ynode *root = doc ? yn_root(doc) : NULL;
+	auto_pool p = yn_pool_new();
+	const struct ynode *root = parse(p, text, len, e);
 	auto_free char *yaml = scalar(value);
 	size_t at = root ? find_key(root, key) : 0;
 	char *out;
 
 	if (!root)
 		return NULL;
-	if (root->flow) {
+	if (root->style == YN_FLOW) {
 		err_set(e, ERR_INVALID,
 			"the template is one {…} mapping; write one key a line so that `%s` can be set",
 			key);

@@ -24,7 +24,7 @@ void check_bad(struct check *k, char *path, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(what, sizeof(what), fmt, ap);
 	va_end(ap);
-	finding_error(k->f, where_place(k->c, k->name, own), "field `%s` %s", own, what);
+	finding_error(k->f, where_place(k->c, k->name, own), NULL, "field `%s` %s", own, what);
 }
 
 void check_required(struct check *k, const void *value, char *path)

@@ -91,7 +91,7 @@ void check_forwards(struct check *k)
 
 	if (!c->forwards && where_given(c, "portForwards"))
 		finding_warning(
-			k->f, where_place(c, k->name, "portForwards"),
+			k->f, where_place(c, k->name, "portForwards"), NULL,
 			"field `portForwards` is an empty list, which forwards every port of the guest; write "
 			"[{guestPortRange: [1, 65535], ignore: true}] to forward none");
 	for (size_t i = 0; i < c->forwards; i++)

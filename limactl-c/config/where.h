@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "limactl-c/config/config.h"
-#include "limactl-c/config/finding.h"
+#include "limactl-c/base/finding.h"
 
 void where_add(struct cfg *c, const char *path, struct place at); /* copies both strings */
 void where_sort(struct cfg *c); /* after the last add, before the first look-up */

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "limactl-c/config/ynode.h"
+#include "limactl-c/yaml/ynode.h"
 
 /* Quoted scalars and those tagged !!str (or "!") are strings; plain ones are what they look like,
  * and must be when a core tag says so. -1: a tag that is not of the core schema, or that the text

@@ -1,4 +1,4 @@
-#include "limactl-c/config/yscalar.h"
+#include "limactl-c/yaml/yscalar.h"
 
 #include <string.h>
 
@@ -111,17 +111,6 @@ int yscalar_kind(const char *tag, bool plain, const char *text, size_t len, enum
 		return strlen(text) == len && plain_kind(text) == *kind ? 0 : -1;
 	}
 	return -1;
-}
-
-const char *yn_kind_word(enum yn_kind kind)
-{
-	static const char *const word[] = {
-		[YN_NULL] = "nothing",   [YN_BOOL] = "true or false", [YN_INT] = "a whole number",
-		[YN_FLOAT] = "a number", [YN_STRING] = "text",        [YN_LIST] = "a list",
-		[YN_MAP] = "a mapping",
-	};
-
-	return word[kind];
 }
 
 bool yscalar_uint(const char *p, uint64_t *out)

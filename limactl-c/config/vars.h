@@ -1,0 +1,12 @@
+/* vars.h - Go templates in a configuration's values: {{.Home}}, {{.Param.X}}, {{if …}}. */
+#ifndef LIMA_CONFIG_VARS_H
+#define LIMA_CONFIG_VARS_H
+
+#include "limactl-c/base/finding.h"
+#include "limactl-c/config/config.h"
+
+/* Fills every value that may hold one (a table in vars.c says which, and with the host's or the guest's variables). As in Lima,
+ * text whose template cannot be filled stays as it is, with a warning that names the line; an error when in->strict. */
+void vars_fill(struct cfg *c, const struct cfg_input *in, struct findings *f);
+
+#endif
