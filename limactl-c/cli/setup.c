@@ -12,7 +12,7 @@
 #include "limactl-c/cli/say.h"
 #include "limactl-c/store/paths.h"
 
-enum { IMAGE_DISK, IMAGE_KERNEL, IMAGE_INITRD, IMAGE_ENGINE, FINDINGS_MAX = 1 << 20 };
+enum { IMAGE_DISK, IMAGE_KERNEL, IMAGE_INITRD, IMAGE_ENGINE, FINDINGS_TEXT_MAX = 1 << 20 };
 
 void setup_fini(struct setup *s)
 {
@@ -101,7 +101,7 @@ static char *next_line(char **p)
 
 int setup_check(struct setup *s, struct err *e)
 {
-	auto_buf findings = BUF_INIT(FINDINGS_MAX);
+	auto_buf findings = BUF_INIT(FINDINGS_TEXT_MAX);
 	int rc = check(s, &findings, e);
 	char *p = findings.data, *line;
 
@@ -112,7 +112,7 @@ int setup_check(struct setup *s, struct err *e)
 
 int setup_check_quietly(struct setup *s, struct err *e)
 {
-	auto_buf findings = BUF_INIT(FINDINGS_MAX);
+	auto_buf findings = BUF_INIT(FINDINGS_TEXT_MAX);
 	int rc = check(s, &findings, e);
 	char *p = findings.data, *line;
 
