@@ -5,7 +5,7 @@
 #   make test-cli         the real programs on the fake driver  F=tests/cli/x.bats: one file
 #   make test-vm          the real guest                        F=tests/vm/x.bats: one file
 #   make lint             layers, lengths, shellcheck, format
-#   make fuzz             FUZZ_SECONDS per target
+#   make fuzz             libFuzzer on every parser              T="config yq" FUZZ_SECONDS=600
 #   V=1 shows the commands
 #   make install PREFIX=  make SAN=address,undefined test-unit
 comma := ,
@@ -103,13 +103,22 @@ $(OUT)/test_%: $(OUT)/obj/tests/unit/test_%.c.o $(OUT)/programs.a $(OUT)/core.a
 $(OUT)/replay_%: $(OUT)/obj/tests/fuzz/%.c.o $(OUT)/obj/tests/fuzz/replay.c.o $(OUT)/programs.a $(OUT)/core.a
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(OUT)/core.a $(TEST_LIBS)
-FUZZ_SECONDS ?= 60
-FUZZ_CORE := $(CORE_SRC) $(call no_main,$(CLI_SRC) $(HA_SRC) $(IMAGE_SRC) $(wildcard guestagent/*.c))
-$(OUT)/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZ_CORE)
+# libFuzzer's programs, sanitized, from objects of their own. FUZZED: those that CI runs for FUZZ_SECONDS each.
+FUZZ_SECONDS ?= 10
+FUZZED := config size
+FUZZ_CC ?= clang-14
+FUZZ_SAN := -fsanitize=address,undefined -fno-sanitize-recover=all
+$(OUT)/fuzz/%.o: % Makefile VERSION
 	@mkdir -p $(@D)
-	$(call say,FUZZ)
-	$(Q)clang-14 -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -I. -D_GNU_SOURCE -DVERSION='"$(VERSION)"' \
-		-Wl,--gc-sections -ffunction-sections -o $@ $^ -lyaml -ljansson -luv -lcurl -larchive -lcrypto
+	$(call say,CC)
+	$(Q)$(FUZZ_CC) $(BASE_CFLAGS) -g -O1 -ffunction-sections -fdata-sections $(FUZZ_SAN) -fsanitize=fuzzer-no-link -c -o $@ $<
+fuzz_obj = $(addprefix $(OUT)/fuzz/,$(addsuffix .o,$(1)))
+$(OUT)/fuzz/core.a: $(call fuzz_obj,$(CORE_SRC) $(call no_main,$(CLI_SRC) $(HA_SRC) $(IMAGE_SRC) $(wildcard guestagent/*.c)))
+	$(call say,AR)
+	$(Q)rm -f $@ && ar rcs $@ $^
+$(OUT)/fuzz_%: $(OUT)/fuzz/tests/fuzz/fuzz_%.c.o $(OUT)/fuzz/core.a
+	$(call say,LD)
+	$(Q)$(FUZZ_CC) $(FUZZ_SAN) -fsanitize=fuzzer -Wl,--gc-sections -o $@ $^ $(filter-out -lcmocka,$(TEST_LIBS))
 
 unit: $(OUT)/test_$(T)
 	$(OUT)/test_$(T)
@@ -122,8 +131,8 @@ test-cli: build
 test-vm: build image
 	@OUT=$(OUT) tests/run vm $(F)
 test: deps
-	@$(MAKE) --no-print-directory build unit-programs image
-	@OUT=$(OUT) tests/run all
+	@$(MAKE) --no-print-directory build unit-programs fuzz-programs image
+	@OUT=$(OUT) FUZZ_SECONDS=$(FUZZ_SECONDS) FUZZED="$(FUZZED)" tests/run all
 
 deps:
 	@.ci/deps
@@ -133,9 +142,9 @@ demo:
 	@.ci/demo
 lint:
 	@.ci/lint
-fuzz: $(FUZZ:%=$(OUT)/%)
-	@set -e; for t in $(FUZZ); do mkdir -p $(OUT)/corpus/$$t; \
-		$(OUT)/$$t -max_total_time=$(FUZZ_SECONDS) $(OUT)/corpus/$$t tests/fuzz/corpus/$${t#fuzz_}; done
+fuzz-programs: $(FUZZED:%=$(OUT)/fuzz_%)
+fuzz: $(if $(T),$(T:%=$(OUT)/fuzz_%),$(FUZZ:%=$(OUT)/%))
+	@OUT=$(OUT) FUZZ_SECONDS=$(FUZZ_SECONDS) tests/run fuzz $(or $(T),$(FUZZ:fuzz_%=%))
 
 install: build
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/limactl-c $(DESTDIR)$(PREFIX)/share/limactl-c
@@ -147,6 +156,6 @@ install: build
 clean:
 	rm -rf out out-*
 
-.PHONY: build unit unit-programs test test-unit test-cli test-vm deps image demo lint fuzz install clean
+.PHONY: build unit unit-programs fuzz-programs test test-unit test-cli test-vm deps image demo lint fuzz install clean
 .SECONDARY:
--include $(shell find $(OUT)/obj $(OUT)/guest -name '*.d' 2>/dev/null)
+-include $(shell find $(OUT)/obj $(OUT)/guest $(OUT)/fuzz -name '*.d' 2>/dev/null)
