@@ -27,14 +27,27 @@ struct cmd {
 	size_t opts_size;    /* of the struct the rows fill; zeroed first */
 	size_t least, most;  /* how many arguments */
 	bool in_order;       /* options end at the first argument */
+	bool hidden;         /* not in the help */
+	/* A group: its commands, NULL-terminated. It has no run of its own, they name it as their group. */
+	const struct cmd *const *sub;
+	const char *group;
 	/* The exit code, or -1 with *e. A code above 0 with *e set: the error is printed too. */
 	int (*run)(const struct call *call, struct err *e);
 };
 
 extern const struct cmd cmd_create, cmd_delete, cmd_list, cmd_restart, cmd_shell, cmd_start, cmd_stop, cmd_validate;
 
-const struct cmd *cmd_find(const char *name); /* by name or alias; NULL */
-int cmd_unknown(const char *name, struct err *e); /* -1, with the nearest known one */
+/* Options every command takes, and those that stand before the command only. */
+struct cmd_global {
+	bool help, version;
+	enum opt_tristate tty;
+};
+extern const struct opt cmd_global_opts[], cmd_top_opts[];
+
+/* The commands, NULL-terminated: of the program, or of a group. */
+const struct cmd *const *cmd_all(const struct cmd *group);
+/* By name or alias, in a group or (NULL) at the top; NULL with *e: unknown, with the nearest known one. */
+const struct cmd *cmd_find(const struct cmd *group, const char *name, struct err *e);
 
 void cmd_print_help(const struct cmd *c); /* on stdout; NULL: of the whole program */
 

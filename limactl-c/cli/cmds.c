@@ -5,11 +5,28 @@
 #include "limactl-c/cli/cmd.h"
 
 static const struct cmd *const cmds[] = {
-	&cmd_create, &cmd_start, &cmd_stop,   &cmd_restart,
-	&cmd_shell,  &cmd_list,  &cmd_delete, &cmd_validate,
+	&cmd_create, &cmd_start, &cmd_stop,     &cmd_restart,
+	&cmd_shell,  &cmd_list,  &cmd_delete,   &cmd_validate,
+	NULL,
 };
 
-enum { CMDS = sizeof(cmds) / sizeof(*cmds), ALIASES = sizeof(cmds[0]->alias) / sizeof(*cmds[0]->alias) };
+const struct opt cmd_global_opts[] = {
+	{ "help", 'h', OPT_FLAG, offsetof(struct cmd_global, help), NULL, "show help" },
+	{ "tty", 0, OPT_TRISTATE, offsetof(struct cmd_global, tty), NULL,
+	  "use a terminal's ways (default: when standard output is one)" },
+	{ 0 },
+};
+const struct opt cmd_top_opts[] = {
+	{ "version", 'v', OPT_FLAG, offsetof(struct cmd_global, version), NULL, "show the version" },
+	{ 0 },
+};
+
+enum { NAMES_MAX = 64, ALIASES = sizeof(cmds[0]->alias) / sizeof(*cmds[0]->alias) };
+
+const struct cmd *const *cmd_all(const struct cmd *group)
+{
+	return group ? group->sub : cmds;
+}
 
 static bool is_called(const struct cmd *c, const char *name)
 {
@@ -21,42 +38,62 @@ static bool is_called(const struct cmd *c, const char *name)
 	return false;
 }
 
-const struct cmd *cmd_find(const char *name)
+static void unknown(const struct cmd *group, const char *name, struct err *e)
 {
-	for (size_t i = 0; i < CMDS; i++)
-		if (is_called(cmds[i], name))
-			return cmds[i];
+	const char *names[NAMES_MAX], *nearest, *space = group ? " " : "", *of = group ? group->name : "";
+	size_t n = 0;
+
+	for (const struct cmd *const *c = cmd_all(group); *c && n < NAMES_MAX; c++)
+		if (!(*c)->hidden)
+			names[n++] = (*c)->name;
+	nearest = text_nearest(name, names, n);
+	if (nearest)
+		err_set(e, ERR_USAGE, "unknown command \"%s\" for \"limactl-c%s%s\", did you mean \"%s\"?", name, space, of,
+			nearest);
+	else
+		err_set(e, ERR_USAGE, "unknown command \"%s\" for \"limactl-c%s%s\", see limactl-c%s%s --help", name, space,
+			of, space, of);
+}
+
+const struct cmd *cmd_find(const struct cmd *group, const char *name, struct err *e)
+{
+	for (const struct cmd *const *c = cmd_all(group); *c; c++)
+		if (is_called(*c, name))
+			return *c;
+	unknown(group, name, e);
 	return NULL;
 }
 
-int cmd_unknown(const char *name, struct err *e)
+static void print_global(bool top)
 {
-	const char *names[CMDS], *nearest;
-
-	for (size_t i = 0; i < CMDS; i++)
-		names[i] = cmds[i]->name;
-	nearest = text_nearest(name, names, CMDS);
-	if (nearest)
-		return err_set(e, ERR_USAGE, "unknown command \"%s\" for \"limactl-c\", did you mean \"%s\"?", name,
-			       nearest);
-	return err_set(e, ERR_USAGE, "unknown command \"%s\" for \"limactl-c\", see limactl-c --help", name);
+	puts("\nGlobal options:");
+	opts_print(cmd_global_opts, stdout);
+	if (top)
+		opts_print(cmd_top_opts, stdout);
 }
 
-static void print_global(void)
+static void print_list(const struct cmd *group)
 {
-	puts("\nGlobal options:\n"
-	     "  -h, --help                 show help\n"
-	     "      --tty                  use a terminal's ways (default: when standard output is one)\n"
-	     "  -v, --version              show the version");
+	puts("\nCommands:");
+	for (const struct cmd *const *c = cmd_all(group); *c; c++)
+		if (!(*c)->hidden)
+			printf("  %-12s %s\n", (*c)->name, (*c)->summary);
 }
 
 static void print_all(void)
 {
-	puts("Docker hosts in small virtual machines\n\nUsage:\n  limactl-c COMMAND [OPTIONS] [ARGUMENTS]\n\nCommands:");
-	for (size_t i = 0; i < CMDS; i++)
-		printf("  %-12s %s\n", cmds[i]->name, cmds[i]->summary);
+	puts("Docker hosts in small virtual machines\n\nUsage:\n  limactl-c COMMAND [OPTIONS] [ARGUMENTS]");
+	print_list(NULL);
 	printf("  %-12s %s\n", "help", "Show the help of a command");
-	print_global();
+	print_global(true);
+}
+
+static void print_usage(const struct cmd *c)
+{
+	const char *args = c->sub ? "COMMAND" : c->args ? c->args : "";
+
+	printf("%s\n\nUsage:\n  limactl-c %s%s%s%s%s%s\n", c->summary, c->group ? c->group : "", c->group ? " " : "",
+	       c->name, c->opt ? " [OPTIONS]" : "", *args ? " " : "", args);
 }
 
 void cmd_print_help(const struct cmd *c)
@@ -65,17 +102,18 @@ void cmd_print_help(const struct cmd *c)
 		print_all();
 		return;
 	}
-	printf("%s\n\nUsage:\n  limactl-c %s%s%s%s\n", c->summary, c->name, c->opt ? " [OPTIONS]" : "",
-	       *c->args ? " " : "", c->args);
+	print_usage(c);
 	if (c->alias[0]) {
 		printf("\nAliases:\n  %s", c->name);
 		for (size_t i = 0; i < ALIASES && c->alias[i]; i++)
 			printf(", %s", c->alias[i]);
 		puts("");
 	}
+	if (c->sub)
+		print_list(c);
 	if (c->opt) {
 		puts("\nOptions:");
 		opts_print(c->opt, stdout);
 	}
-	print_global();
+	print_global(false);
 }

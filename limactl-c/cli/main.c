@@ -9,28 +9,24 @@
 #include "limactl-c/cli/cmd.h"
 #include "limactl-c/cli/say.h"
 
-struct global {
-	bool help, version;
-	enum opt_tristate tty;
-};
-
-static const struct opt global_opts[] = {
-	{ "help", 'h', OPT_FLAG, offsetof(struct global, help), NULL, "" },
-	{ "tty", 0, OPT_TRISTATE, offsetof(struct global, tty), NULL, "" },
-	{ 0 },
-};
-/* Before the command only. */
-static const struct opt top_opts[] = {
-	{ "version", 'v', OPT_FLAG, offsetof(struct global, version), NULL, "" },
-	{ 0 },
-};
-
-static int show_help(char **arg, struct err *e)
+/* The command the words name, going into groups as far as they go; *words says how many that took. NULL with *e. */
+static const struct cmd *resolve(char **word, int count, int *words, struct err *e)
 {
-	const struct cmd *c = arg[0] ? cmd_find(arg[0]) : NULL;
+	const struct cmd *c = NULL;
 
-	if (arg[0] && !c)
-		return cmd_unknown(arg[0], e);
+	for (*words = 0; *words < count && (!c || (c->sub && *word[*words] != '-')); ++*words)
+		if (!(c = cmd_find(c, word[*words], e)))
+			return NULL;
+	return c;
+}
+
+static int show_help(int count, char **word, struct err *e)
+{
+	int words;
+	const struct cmd *c = resolve(word, count, &words, e);
+
+	if (count && !c)
+		return -1;
 	cmd_print_help(c);
 	return 0;
 }
@@ -45,16 +41,16 @@ static int check_count(const struct cmd *c, size_t n, struct err *e)
 	return 0;
 }
 
-static int run_command(const struct cmd *c, struct global *g, int argc, char **argv, struct err *e)
+static int run_command(const struct cmd *c, struct cmd_global *g, int argc, char **argv, struct err *e)
 {
 	auto_free void *opts = xcalloc(1, c->opts_size);
-	const struct opt_set sets[] = { { global_opts, g }, { c->opt, opts } };
+	const struct opt_set sets[] = { { cmd_global_opts, g }, { c->opt, opts } };
 	struct call call = { .opts = opts };
 	int first = opts_parse(sets, 2, c->in_order, argc, argv, e);
 
 	if (first < 0)
 		return err_wrap(e, "%s", c->name);
-	if (g->help) {
+	if (g->help || c->sub) {
 		cmd_print_help(c);
 		return 0;
 	}
@@ -66,10 +62,11 @@ static int run_command(const struct cmd *c, struct global *g, int argc, char **a
 
 static int run(int argc, char **argv, struct err *e)
 {
-	struct global g = { 0 };
-	const struct opt_set sets[] = { { global_opts, &g }, { top_opts, &g } };
+	struct cmd_global g = { 0 };
+	const struct opt_set sets[] = { { cmd_global_opts, &g }, { cmd_top_opts, &g } };
 	int first = opts_parse(sets, 2, true, argc, argv, e);
 	const struct cmd *c;
+	int words;
 
 	if (first < 0)
 		return -1;
@@ -80,11 +77,9 @@ static int run(int argc, char **argv, struct err *e)
 		return 0;
 	}
 	if (argc == 0 || !strcmp(argv[0], "help"))
-		return show_help(argc ? argv + 1 : argv, e);
-	c = cmd_find(argv[0]);
-	if (!c)
-		return cmd_unknown(argv[0], e);
-	return run_command(c, &g, argc, argv, e);
+		return show_help(argc ? argc - 1 : 0, argv + 1, e);
+	c = resolve(argv, argc, &words, e);
+	return c ? run_command(c, &g, argc - words + 1, argv + words - 1, e) : -1;
 }
 
 int main(int argc, char **argv)

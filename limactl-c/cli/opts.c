@@ -77,6 +77,14 @@ static int parse_flag(const char *text, bool *out, struct err *e)
 	return 0;
 }
 
+static int add_to_list(const char *text, struct opt_list *l, struct err *e)
+{
+	if (l->count == OPT_LIST_MAX)
+		return err_set(e, ERR_USAGE, "may be given at most %d times", OPT_LIST_MAX);
+	l->item[l->count++] = text;
+	return 0;
+}
+
 static int store(const struct opt *o, void *dest, const char *text, struct err *e)
 {
 	void *at = (char *)dest + o->offset;
@@ -93,6 +101,8 @@ static int store(const struct opt *o, void *dest, const char *text, struct err *
 	case OPT_STRING:
 		*(const char **)at = text;
 		return 0;
+	case OPT_LIST:
+		return add_to_list(text, at, e);
 	case OPT_COUNT:
 		return parse_count(text, at, e);
 	case OPT_GIB:

@@ -15,6 +15,7 @@ enum opt_type {
 	OPT_FLAG,     /* bool; "--plain" and "--plain=false" */
 	OPT_TRISTATE, /* enum opt_tristate, given as a flag is */
 	OPT_STRING,   /* const char *, into argv */
+	OPT_LIST,     /* struct opt_list, into argv; each time it is given adds one */
 	OPT_COUNT,    /* unsigned, at least 1; 0 = not given */
 	OPT_GIB,      /* uint64_t bytes, given as a number of GiB, fractions allowed; 0 = not given */
 	OPT_DURATION, /* unsigned seconds, given as 90s, 10m, 1h30m; 0 = not given */
@@ -29,7 +30,12 @@ struct opt {
 	const char *help;
 };
 
-enum { OPTS_MAX = 32 };
+enum { OPTS_MAX = 64, OPT_LIST_MAX = 64 };
+
+struct opt_list {
+	const char *item[OPT_LIST_MAX];
+	size_t count;
+};
 
 /* A table and the struct it fills. */
 struct opt_set {

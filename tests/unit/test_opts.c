@@ -15,6 +15,7 @@ struct got {
 	const char *name;
 	unsigned cpus, timeout;
 	uint64_t memory;
+	struct opt_list set;
 };
 
 static const struct opt table[] = {
@@ -24,6 +25,7 @@ static const struct opt table[] = {
 	{ "cpus", 0, OPT_COUNT, offsetof(struct got, cpus), "N", "a number" },
 	{ "memory", 0, OPT_GIB, offsetof(struct got, memory), "GIB", "a size" },
 	{ "timeout", 0, OPT_DURATION, offsetof(struct got, timeout), "TIME", "a time" },
+	{ "set", 's', OPT_LIST, offsetof(struct got, set), "EXPR", "several" },
 	{ 0 },
 };
 
@@ -166,6 +168,26 @@ static void test_duration(void **state)
 		assert_int_equal(opt_parse_duration(bad[i], &n, &e), -1);
 }
 
+static void test_list(void **state)
+{
+	static char word[] = "prog", option[] = "-sx";
+	char rest[200], *argv[OPT_LIST_MAX + 3] = { word };
+	struct err e = { 0 };
+	struct got g;
+	struct opt_set set = { table, &g };
+
+	(void)state;
+	assert_true(parse("--set=a,b x -s c", false, &g, rest, &e) > 0);
+	assert_int_equal(g.set.count, 2);
+	assert_string_equal(g.set.item[0], "a,b");
+	assert_string_equal(g.set.item[1], "c");
+	for (int i = 1; i <= OPT_LIST_MAX + 1; i++)
+		argv[i] = option;
+	g = (struct got){ 0 };
+	assert_int_equal(opts_parse(&set, 1, false, OPT_LIST_MAX + 2, argv, &e), -1);
+	assert_string_equal(e.msg, "--set: may be given at most 64 times");
+}
+
 static void test_help(void **state)
 {
 	char text[2000];
@@ -184,7 +206,7 @@ int main(void)
 		cmocka_unit_test(test_values),   cmocka_unit_test(test_flags_take_an_optional_value),
 		cmocka_unit_test(test_in_order), cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_gib),      cmocka_unit_test(test_duration),
-		cmocka_unit_test(test_help),
+		cmocka_unit_test(test_list),     cmocka_unit_test(test_help),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
