@@ -15,15 +15,25 @@ struct call {
 	void *opts;    /* the command's own struct, filled by its option rows */
 	char **arg;    /* what is left, NULL-terminated */
 	size_t args;
-	enum opt_tristate tty; /* --tty, not given: decided by what standard output is */
+	enum opt_tristate tty; /* --tty, --yes; not given: decided by what standard output is */
 };
+
+/* A table several commands share, and where in a command's struct its own struct lies. */
+struct cmd_shared {
+	const struct opt *opt; /* NULL: none */
+	size_t at;
+};
+
+enum { CMD_SHARED = 2, CMD_TABLES = 1 + CMD_SHARED };
 
 struct cmd {
 	const char *name;
 	const char *alias[3];
 	const char *args;    /* for the usage line: "INSTANCE" */
+	enum opt_complete complete; /* of the arguments */
 	const char *summary; /* one line */
 	const struct opt *opt; /* ended by a row without name; NULL = none */
+	struct cmd_shared shared[CMD_SHARED];
 	size_t opts_size;    /* of the struct the rows fill; zeroed first */
 	size_t least, most;  /* how many arguments */
 	bool in_order;       /* options end at the first argument */
@@ -39,8 +49,9 @@ extern const struct cmd cmd_create, cmd_delete, cmd_list, cmd_restart, cmd_shell
 
 /* Options every command takes, and those that stand before the command only. */
 struct cmd_global {
-	bool help, version;
+	bool help, version, debug, yes;
 	enum opt_tristate tty;
+	const char *log_level, *log_format;
 };
 extern const struct opt cmd_global_opts[], cmd_top_opts[];
 
@@ -48,6 +59,9 @@ extern const struct opt cmd_global_opts[], cmd_top_opts[];
 const struct cmd *const *cmd_all(const struct cmd *group);
 /* By name or alias, in a group or (NULL) at the top; NULL with *e: unknown, with the nearest known one. */
 const struct cmd *cmd_find(const struct cmd *group, const char *name, struct err *e);
+
+/* Its tables of options in table[], its own first; returns how many. at, when not NULL, gets where their structs lie. */
+size_t cmd_tables(const struct cmd *c, const struct opt *table[CMD_TABLES], size_t at[CMD_TABLES]);
 
 void cmd_print_help(const struct cmd *c); /* on stdout; NULL: of the whole program */
 

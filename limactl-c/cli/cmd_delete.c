@@ -52,7 +52,7 @@ static int run(const struct call *call, struct err *e)
 }
 
 static const struct opt opts[] = {
-	{ "force", 'f', OPT_FLAG, offsetof(struct delete_opts, force), NULL, "stop it at once first when it is running" },
+	{ "force", 'f', OPT_FLAG, offsetof(struct delete_opts, force), .help = "stop it at once first when it is running" },
 	{ 0 },
 };
 

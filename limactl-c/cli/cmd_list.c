@@ -150,8 +150,8 @@ static int run(const struct call *call, struct err *e)
 }
 
 static const struct opt opts[] = {
-	{ "json", 0, OPT_FLAG, offsetof(struct list_opts, json), NULL, "one JSON object a line" },
-	{ "quiet", 'q', OPT_FLAG, offsetof(struct list_opts, quiet), NULL, "names only" },
+	{ "json", 0, OPT_FLAG, offsetof(struct list_opts, json), .help = "one JSON object a line" },
+	{ "quiet", 'q', OPT_FLAG, offsetof(struct list_opts, quiet), .help = "names only" },
 	{ 0 },
 };
 

@@ -27,7 +27,7 @@ static int run(const struct call *call, struct err *e)
 }
 
 static const struct opt opts[] = {
-	{ "force", 'f', OPT_FLAG, offsetof(struct restart_opts, force), NULL, "end the machine at once first" },
+	{ "force", 'f', OPT_FLAG, offsetof(struct restart_opts, force), .help = "end the machine at once first" },
 	{ 0 },
 };
 

@@ -84,8 +84,8 @@ static int run(const struct call *call, struct err *e)
 
 static const struct opt opts[] = {
 	EDIT_OPTS(start_opts),
-	{ "timeout", 0, OPT_DURATION, offsetof(struct start_opts, timeout), "TIME", "to wait for READY (default 10m)" },
-	{ "foreground", 0, OPT_FLAG, offsetof(struct start_opts, foreground), NULL, "stay until the instance stops" },
+	{ "timeout", 0, OPT_DURATION, offsetof(struct start_opts, timeout), "TIME", .help = "to wait for READY (default 10m)" },
+	{ "foreground", 0, OPT_FLAG, offsetof(struct start_opts, foreground), .help = "stay until the instance stops" },
 	{ 0 },
 };
 

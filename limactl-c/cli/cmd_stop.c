@@ -19,7 +19,7 @@ static int run(const struct call *call, struct err *e)
 }
 
 static const struct opt opts[] = {
-	{ "force", 'f', OPT_FLAG, offsetof(struct stop_opts, force), NULL, "end the machine at once" },
+	{ "force", 'f', OPT_FLAG, offsetof(struct stop_opts, force), .help = "end the machine at once" },
 	{ 0 },
 };
 

@@ -3,6 +3,7 @@
 
 #include "limactl-c/base/text.h"
 #include "limactl-c/cli/cmd.h"
+#include "limactl-c/cli/say.h"
 
 static const struct cmd *const cmds[] = {
 	&cmd_create, &cmd_start, &cmd_stop,     &cmd_restart,
@@ -11,13 +12,19 @@ static const struct cmd *const cmds[] = {
 };
 
 const struct opt cmd_global_opts[] = {
-	{ "help", 'h', OPT_FLAG, offsetof(struct cmd_global, help), NULL, "show help" },
-	{ "tty", 0, OPT_TRISTATE, offsetof(struct cmd_global, tty), NULL,
-	  "use a terminal's ways (default: when standard output is one)" },
+	{ "debug", 0, OPT_FLAG, offsetof(struct cmd_global, debug), .help = "the same as --log-level debug" },
+	{ "help", 'h', OPT_FLAG, offsetof(struct cmd_global, help), .help = "show help" },
+	{ "log-format", 0, OPT_WORD, offsetof(struct cmd_global, log_format), "FORMAT",
+	  .help = "of messages: text or json", .words = "text|json" },
+	{ "log-level", 0, OPT_WORD, offsetof(struct cmd_global, log_level), "LEVEL",
+	  .help = "least to be said: trace, debug, info, warn, error", .words = SAY_LEVEL_WORDS },
+	{ "tty", 0, OPT_TRISTATE, offsetof(struct cmd_global, tty),
+	  .help = "use a terminal's ways (default: when standard output is one)" },
+	{ "yes", 'y', OPT_FLAG, offsetof(struct cmd_global, yes), .help = "the same as --tty=false" },
 	{ 0 },
 };
 const struct opt cmd_top_opts[] = {
-	{ "version", 'v', OPT_FLAG, offsetof(struct cmd_global, version), NULL, "show the version" },
+	{ "version", 'v', OPT_FLAG, offsetof(struct cmd_global, version), .help = "show the version" },
 	{ 0 },
 };
 
@@ -26,6 +33,23 @@ enum { NAMES_MAX = 64, ALIASES = sizeof(cmds[0]->alias) / sizeof(*cmds[0]->alias
 const struct cmd *const *cmd_all(const struct cmd *group)
 {
 	return group ? group->sub : cmds;
+}
+
+size_t cmd_tables(const struct cmd *c, const struct opt *table[CMD_TABLES], size_t at[CMD_TABLES])
+{
+	const struct cmd_shared own = { c->opt, 0 };
+	size_t n = 0;
+
+	for (size_t i = 0; i < CMD_TABLES; i++) {
+		const struct cmd_shared *s = i ? &c->shared[i - 1] : &own;
+
+		if (!s->opt)
+			continue;
+		if (at)
+			at[n] = s->at;
+		table[n++] = s->opt;
+	}
+	return n;
 }
 
 static bool is_called(const struct cmd *c, const char *name)
@@ -90,14 +114,18 @@ static void print_all(void)
 
 static void print_usage(const struct cmd *c)
 {
+	const struct opt *table[CMD_TABLES];
 	const char *args = c->sub ? "COMMAND" : c->args ? c->args : "";
 
 	printf("%s\n\nUsage:\n  limactl-c %s%s%s%s%s%s\n", c->summary, c->group ? c->group : "", c->group ? " " : "",
-	       c->name, c->opt ? " [OPTIONS]" : "", *args ? " " : "", args);
+	       c->name, cmd_tables(c, table, NULL) ? " [OPTIONS]" : "", *args ? " " : "", args);
 }
 
 void cmd_print_help(const struct cmd *c)
 {
+	const struct opt *table[CMD_TABLES];
+	size_t tables;
+
 	if (!c) {
 		print_all();
 		return;
@@ -111,9 +139,10 @@ void cmd_print_help(const struct cmd *c)
 	}
 	if (c->sub)
 		print_list(c);
-	if (c->opt) {
+	tables = cmd_tables(c, table, NULL);
+	if (tables)
 		puts("\nOptions:");
-		opts_print(c->opt, stdout);
-	}
+	for (size_t i = 0; i < tables; i++)
+		opts_print(table[i], stdout);
 	print_global(false);
 }

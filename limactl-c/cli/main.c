@@ -41,13 +41,35 @@ static int check_count(const struct cmd *c, size_t n, struct err *e)
 	return 0;
 }
 
+/* A mistake in a later option is told in the way the earlier ones ask for. */
+static int parse(const struct opt_set *set, size_t sets, bool in_order, struct cmd_global *g, int argc, char **argv,
+		 struct err *e)
+{
+	int first = opts_parse(set, sets, in_order, argc, argv, e);
+
+	if (g->log_format)
+		say_json(!strcmp(g->log_format, "json"));
+	if (g->log_level)
+		say_least(g->log_level);
+	if (g->debug)
+		say_least("debug");
+	if (first >= 0 && g->yes && g->tty)
+		return err_set(e, ERR_USAGE, "--yes and --tty say the same: give one of them");
+	return first;
+}
+
 static int run_command(const struct cmd *c, struct cmd_global *g, int argc, char **argv, struct err *e)
 {
-	auto_free void *opts = xcalloc(1, c->opts_size);
-	const struct opt_set sets[] = { { cmd_global_opts, g }, { c->opt, opts } };
+	auto_free char *opts = xcalloc(1, c->opts_size);
+	struct opt_set sets[1 + CMD_TABLES] = { { cmd_global_opts, g } };
+	const struct opt *table[CMD_TABLES];
+	size_t at[CMD_TABLES], tables = cmd_tables(c, table, at);
 	struct call call = { .opts = opts };
-	int first = opts_parse(sets, 2, c->in_order, argc, argv, e);
+	int first;
 
+	for (size_t i = 0; i < tables; i++)
+		sets[1 + i] = (struct opt_set){ table[i], opts + at[i] };
+	first = parse(sets, 1 + tables, c->in_order, g, argc, argv, e);
 	if (first < 0)
 		return err_wrap(e, "%s", c->name);
 	if (g->help || c->sub) {
@@ -56,7 +78,7 @@ static int run_command(const struct cmd *c, struct cmd_global *g, int argc, char
 	}
 	call.arg = argv + first;
 	call.args = (size_t)(argc - first);
-	call.tty = g->tty;
+	call.tty = g->yes ? OPT_NO : g->tty;
 	return check_count(c, call.args, e) < 0 ? -1 : c->run(&call, e);
 }
 
@@ -64,7 +86,7 @@ static int run(int argc, char **argv, struct err *e)
 {
 	struct cmd_global g = { 0 };
 	const struct opt_set sets[] = { { cmd_global_opts, &g }, { cmd_top_opts, &g } };
-	int first = opts_parse(sets, 2, true, argc, argv, e);
+	int first = parse(sets, 2, true, &g, argc, argv, e);
 	const struct cmd *c;
 	int words;
 

@@ -7,21 +7,22 @@
 #include <string.h>
 #include <unistd.h>
 
-/* getopt_long's value of a row: above every letter. */
-enum { FIRST_ROW = 256, COUNT_MAX = 1 << 20, DURATION_MAX = 366 * 24 * 3600 };
+#include "limactl-c/base/text.h"
+#include "limactl-c/config/schema.h"
 
-int opt_parse_gib(const char *text, uint64_t *bytes, struct err *e)
+/* getopt_long's value of a row: above every letter. */
+enum { FIRST_ROW = 256, COUNT_MAX = 1 << 20, DURATION_MAX = 366 * 24 * 3600, WORDS_MAX = 16, WORD_MAX = 40, LEFT_WIDTH = 22 };
+
+int opt_parse_gib(const char *text, double *gib, struct err *e)
 {
-	const double most = (double)(1 << 20); /* a pebibyte */
+	const double least = 1.0 / (1 << 20), most = 1 << 20; /* a kibibyte, a pebibyte */
 	char *end;
-	double n;
 
 	errno = 0;
-	n = strtod(text, &end);
+	*gib = strtod(text, &end);
 	/* No signs, names of infinities or hexadecimal digits, all of which strtod would take. */
-	if (errno || !*text || *end || strspn(text, "0123456789.eE+-") != strlen(text) || !(n > 0) || n > most)
+	if (errno || !*text || *end || strspn(text, "0123456789.eE+-") != strlen(text) || !(*gib >= least) || *gib > most)
 		return err_set(e, ERR_USAGE, "\"%s\" is no number of GiB above 0", text);
-	*bytes = (uint64_t)(n * 1024 * 1024) << 10;
 	return 0;
 }
 
@@ -77,15 +78,94 @@ static int parse_flag(const char *text, bool *out, struct err *e)
 	return 0;
 }
 
-static int add_to_list(const char *text, struct opt_list *l, struct err *e)
+static int check_port(const char *text, struct err *e)
 {
-	if (l->count == OPT_LIST_MAX)
-		return err_set(e, ERR_USAGE, "may be given at most %d times", OPT_LIST_MAX);
-	l->item[l->count++] = text;
+	size_t n = strlen(text);
+
+	if (!n || n > 5 || strspn(text, "0123456789") != n || strtoul(text, NULL, 10) > 65535)
+		return err_set(e, ERR_USAGE, "\"%s\" is no port: 0 to 65535 are possible", text);
 	return 0;
 }
 
-static int store(const struct opt *o, void *dest, const char *text, struct err *e)
+const char *opt_words(const struct opt *o)
+{
+	const struct key *k = o->key ? schema_find(o->key) : NULL;
+
+	return o->words ? o->words : k ? k->allowed : NULL;
+}
+
+static int check_word(const struct opt *o, const char *text, struct err *e)
+{
+	char words[WORDS_MAX][WORD_MAX];
+	const char *known[WORDS_MAX], *all = opt_words(o), *p = all, *near;
+	size_t n = 0;
+
+	while (n < WORDS_MAX && schema_next_word(&p, words[n], WORD_MAX)) {
+		if (!strcmp(words[n], text))
+			return 0;
+		known[n] = words[n];
+		n++;
+	}
+	near = text_nearest(text, known, n);
+	return err_set(e, ERR_USAGE, "\"%s\" is none of %s%s%s%s", text, all, near ? "; did you mean " : "", near ? near : "",
+		       near ? "?" : "");
+}
+
+static int add_item(struct opt_list *list, const char *item, struct err *e)
+{
+	if (list->count == OPT_LIST_MAX)
+		return err_set(e, ERR_USAGE, "may be given at most %d times", OPT_LIST_MAX);
+	list->item[list->count++] = item;
+	return 0;
+}
+
+/* One item of "a,b" or "\"a,b\",c", quotes undone in place; *p moves behind it, NULL at the end. */
+static char *cut_item(char **p, struct err *e)
+{
+	char *from = *p, *to = from, *item = from;
+
+	if (*from != '"') {
+		*p = strchr(from, ',');
+		if (*p)
+			*(*p)++ = '\0';
+		return item;
+	}
+	for (from++; *from && !(*from == '"' && from[1] != '"'); from++) {
+		from += *from == '"';
+		*to++ = *from;
+	}
+	if (*from != '"' || (from[1] && from[1] != ',')) {
+		err_set(e, ERR_USAGE, "the quotes around a value with commas do not match");
+		return NULL;
+	}
+	*p = from[1] ? from + 2 : NULL;
+	*to = '\0';
+	return item;
+}
+
+static int add_items(struct opt_list *list, char *text, struct err *e)
+{
+	for (char *p = text; p;) {
+		const char *item = cut_item(&p, e);
+
+		if (!item || add_item(list, item, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int store_text(const struct opt *o, const char **at, const char *text, struct err *e)
+{
+	double gib;
+
+	*at = text;
+	return o->type == OPT_WORD ? check_word(o, text, e)
+	     : o->type == OPT_GIB  ? opt_parse_gib(text, &gib, e)
+	     : o->type == OPT_PORT ? check_port(text, e)
+				   : 0;
+}
+
+static int store(const struct opt *o, void *dest, char *text, struct err *e)
 {
 	void *at = (char *)dest + o->offset;
 	bool on;
@@ -99,16 +179,18 @@ static int store(const struct opt *o, void *dest, const char *text, struct err *
 		*(enum opt_tristate *)at = on ? OPT_YES : OPT_NO;
 		return 0;
 	case OPT_STRING:
-		*(const char **)at = text;
-		return 0;
-	case OPT_LIST:
-		return add_to_list(text, at, e);
+	case OPT_WORD:
+	case OPT_GIB:
+	case OPT_PORT:
+		return store_text(o, at, text, e);
 	case OPT_COUNT:
 		return parse_count(text, at, e);
-	case OPT_GIB:
-		return opt_parse_gib(text, at, e);
 	case OPT_DURATION:
 		return opt_parse_duration(text, at, e);
+	case OPT_LIST:
+		return add_item(at, text, e);
+	case OPT_COMMAS:
+		return add_items(at, text, e);
 	}
 	return 0;
 }
@@ -206,12 +288,13 @@ int opts_parse(const struct opt_set *set, size_t sets, bool in_order, int argc, 
 void opts_print(const struct opt *opt, FILE *f)
 {
 	for (const struct opt *o = opt; o && o->name; o++) {
-		char left[64];
+		char letter[] = { '-', o->letter, ',', '\0' }, left[80];
+		int n = snprintf(left, sizeof(left), "--%s%s%s", o->name, o->value ? " " : "", o->value ? o->value : "");
 
-		snprintf(left, sizeof(left), "--%s%s%s", o->name, o->value ? " " : "", o->value ? o->value : "");
-		if (o->letter)
-			fprintf(f, "  -%c, %-22s %s\n", o->letter, left, o->help);
+		fprintf(f, "  %s ", o->letter ? letter : "   ");
+		if (n > LEFT_WIDTH)
+			fprintf(f, "%s\n%*s %s\n", left, LEFT_WIDTH + 6, "", o->help);
 		else
-			fprintf(f, "      %-22s %s\n", left, o->help);
+			fprintf(f, "%-*s %s\n", LEFT_WIDTH, left, o->help);
 	}
 }

@@ -7,7 +7,6 @@
 #include "lib/io.h"
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
-#include "limactl-c/base/text.h"
 #include "limactl-c/cli/images.h"
 #include "limactl-c/cli/say.h"
 #include "limactl-c/store/paths.h"
@@ -50,11 +49,11 @@ static int set_key(struct setup *s, const char *key, const char *value, struct e
 	return 0;
 }
 
-static int set_size(struct setup *s, const char *key, uint64_t bytes, struct err *e)
+static int set_size(struct setup *s, const char *key, const char *gib, struct err *e)
 {
-	auto_free char *size = text_size(bytes);
+	auto_free char *size = gib ? xasprintf("%sGiB", gib) : NULL;
 
-	return bytes ? set_key(s, key, size, e) : 0;
+	return gib ? set_key(s, key, size, e) : 0;
 }
 
 int setup_edit(struct setup *s, const struct edit *edit, struct err *e)

@@ -18,15 +18,15 @@ enum { SETUP_TEXT_MAX = 4 << 20 };
 struct edit {
 	const char *name;
 	unsigned cpus;
-	uint64_t memory, disk; /* bytes */
+	const char *memory, *disk; /* GiB */
 };
 
 /* The rows of these options, for a command whose struct has a member edit. */
 #define EDIT_OPTS(s) \
-	{ "name", 0, OPT_STRING, offsetof(struct s, edit.name), "NAME", "name of the new instance" }, \
-	{ "cpus", 0, OPT_COUNT, offsetof(struct s, edit.cpus), "N", "number of processors" }, \
-	{ "memory", 0, OPT_GIB, offsetof(struct s, edit.memory), "GIB", "memory, in GiB" }, \
-	{ "disk", 0, OPT_GIB, offsetof(struct s, edit.disk), "GIB", "disk size, in GiB" }
+	{ "name", 0, OPT_STRING, offsetof(struct s, edit.name), "NAME", .help = "name of the new instance" }, \
+	{ "cpus", 0, OPT_COUNT, offsetof(struct s, edit.cpus), "N", .help = "number of processors" }, \
+	{ "memory", 0, OPT_GIB, offsetof(struct s, edit.memory), "GIB", .help = "memory, in GiB" }, \
+	{ "disk", 0, OPT_GIB, offsetof(struct s, edit.disk), "GIB", .help = "disk size, in GiB" }
 
 struct setup {
 	char *label;     /* what messages call the text */

@@ -12,16 +12,21 @@ struct got {
 	enum opt_tristate tty;
 	const char *name;
 	unsigned cpus, timeout;
-	uint64_t memory;
+	const char *memory, *port, *mode;
+	struct opt_list set, dns;
 };
 
 static const struct opt table[] = {
-	{ "flag", 'f', OPT_FLAG, offsetof(struct got, flag), NULL, "" },
-	{ "tty", 0, OPT_TRISTATE, offsetof(struct got, tty), NULL, "" },
-	{ "name", 'n', OPT_STRING, offsetof(struct got, name), "NAME", "" },
-	{ "cpus", 0, OPT_COUNT, offsetof(struct got, cpus), "N", "" },
-	{ "memory", 0, OPT_GIB, offsetof(struct got, memory), "GIB", "" },
-	{ "timeout", 0, OPT_DURATION, offsetof(struct got, timeout), "TIME", "" },
+	{ "flag", 'f', OPT_FLAG, offsetof(struct got, flag), .help = "" },
+	{ "tty", 0, OPT_TRISTATE, offsetof(struct got, tty), .help = "" },
+	{ "name", 'n', OPT_STRING, offsetof(struct got, name), "NAME", .help = "" },
+	{ "cpus", 0, OPT_COUNT, offsetof(struct got, cpus), "N", .help = "" },
+	{ "memory", 0, OPT_GIB, offsetof(struct got, memory), "GIB", .help = "" },
+	{ "timeout", 0, OPT_DURATION, offsetof(struct got, timeout), "TIME", .help = "" },
+	{ "port", 0, OPT_PORT, offsetof(struct got, port), "PORT", .help = "" },
+	{ "mode", 0, OPT_WORD, offsetof(struct got, mode), "MODE", .help = "", .words = "user|system|none" },
+	{ "set", 0, OPT_LIST, offsetof(struct got, set), "EXPRESSION", .help = "" },
+	{ "dns", 0, OPT_COMMAS, offsetof(struct got, dns), "IP", .help = "" },
 	{ 0 },
 };
 

@@ -14,18 +14,23 @@ struct got {
 	enum opt_tristate tty;
 	const char *name;
 	unsigned cpus, timeout;
-	uint64_t memory;
-	struct opt_list set;
+	const char *memory, *port, *mode, *vm;
+	struct opt_list set, dns;
 };
 
 static const struct opt table[] = {
-	{ "flag", 'f', OPT_FLAG, offsetof(struct got, flag), NULL, "a flag" },
-	{ "tty", 0, OPT_TRISTATE, offsetof(struct got, tty), NULL, "three states" },
-	{ "name", 'n', OPT_STRING, offsetof(struct got, name), "NAME", "a name" },
-	{ "cpus", 0, OPT_COUNT, offsetof(struct got, cpus), "N", "a number" },
-	{ "memory", 0, OPT_GIB, offsetof(struct got, memory), "GIB", "a size" },
-	{ "timeout", 0, OPT_DURATION, offsetof(struct got, timeout), "TIME", "a time" },
-	{ "set", 's', OPT_LIST, offsetof(struct got, set), "EXPR", "several" },
+	{ "flag", 'f', OPT_FLAG, offsetof(struct got, flag), .help = "a flag" },
+	{ "tty", 0, OPT_TRISTATE, offsetof(struct got, tty), .help = "three states" },
+	{ "name", 'n', OPT_STRING, offsetof(struct got, name), "NAME", .help = "a name" },
+	{ "cpus", 0, OPT_COUNT, offsetof(struct got, cpus), "N", .help = "a number" },
+	{ "memory", 0, OPT_GIB, offsetof(struct got, memory), "GIB", .help = "a size" },
+	{ "timeout", 0, OPT_DURATION, offsetof(struct got, timeout), "TIME", .help = "a time" },
+	{ "port", 0, OPT_PORT, offsetof(struct got, port), "PORT", .help = "a port" },
+	{ "mode", 0, OPT_WORD, offsetof(struct got, mode), "MODE", .help = "a word", .words = "user|system|none" },
+	{ "vm", 0, OPT_STRING, offsetof(struct got, vm), "TYPE", .help = "with words of a key", .key = "vmType" },
+	{ "set", 0, OPT_LIST, offsetof(struct got, set), "EXPRESSION", .help = "several, a long name of a value" },
+	{ "dns", 0, OPT_COMMAS, offsetof(struct got, dns), "IP", .help = "several at a time" },
+	{ "much-too-long-a-name", 0, OPT_STRING, offsetof(struct got, name), "VALUE", .help = "text" },
 	{ 0 },
 };
 
@@ -61,7 +66,7 @@ static void test_values(void **state)
 	assert_true(g.flag);
 	assert_string_equal(g.name, "x");
 	assert_int_equal(g.cpus, 4);
-	assert_int_equal(g.memory, 3ull << 29);
+	assert_string_equal(g.memory, "1.5");
 	assert_int_equal(g.timeout, 90);
 	assert_string_equal(rest, "arg");
 }
@@ -124,6 +129,13 @@ static void test_errors(void **state)
 		{ "--cpus=2x", "--cpus: \"2x\" is no whole number above 0" },
 		{ "--flag=maybe", "--flag: \"maybe\" is neither true nor false" },
 		{ "--memory=", "--memory: \"\" is no number of GiB above 0" },
+		{ "--port=65536", "--port: \"65536\" is no port: 0 to 65535 are possible" },
+		{ "--port=-1", "--port: \"-1\" is no port: 0 to 65535 are possible" },
+		{ "--port=", "--port: \"\" is no port: 0 to 65535 are possible" },
+		{ "--mode=usr", "--mode: \"usr\" is none of user|system|none; did you mean user?" },
+		{ "--mode=zzzzzz", "--mode: \"zzzzzz\" is none of user|system|none" },
+		{ "--dns=\"a", "--dns: the quotes around a value with commas do not match" },
+		{ "--dns=\"a\"b,c", "--dns: the quotes around a value with commas do not match" },
 	};
 	char rest[200];
 	struct got g;
@@ -138,17 +150,61 @@ static void test_errors(void **state)
 	}
 }
 
+static void test_lists(void **state)
+{
+	char rest[200];
+	struct got g;
+	struct err e = { 0 };
+
+	(void)state;
+	assert_true(parse("--set a,b --dns 1,2 --set=c --dns=\"x,\"\"y\",3", false, &g, rest, &e) > 0);
+	assert_int_equal(g.set.count, 2);
+	assert_string_equal(g.set.item[0], "a,b");
+	assert_string_equal(g.set.item[1], "c");
+	assert_int_equal(g.dns.count, 4);
+	assert_string_equal(g.dns.item[0], "1");
+	assert_string_equal(g.dns.item[1], "2");
+	assert_string_equal(g.dns.item[2], "x,\"y");
+	assert_string_equal(g.dns.item[3], "3");
+	assert_true(parse("--dns=,", false, &g, rest, &e) > 0);
+	assert_int_equal(g.dns.count, 2);
+}
+
+static void test_too_long_a_list(void **state)
+{
+	char line[200] = "--dns=", rest[200];
+	struct got g;
+	struct err e = { 0 };
+
+	(void)state;
+	memset(line + 6, ',', OPT_LIST_MAX);
+	assert_int_equal(parse(line, false, &g, rest, &e), -1);
+	assert_string_equal(e.msg, "--dns: may be given at most 64 times");
+}
+
+static void test_words(void **state)
+{
+	const struct opt *o = table;
+
+	(void)state;
+	while (strcmp(o->name, "mode"))
+		o++;
+	assert_string_equal(opt_words(o), "user|system|none");
+	assert_non_null(strstr(opt_words(o + 1), "qemu"));
+	assert_null(opt_words(table));
+}
+
 static void test_gib(void **state)
 {
-	static const char *const bad[] = { "0", "-1", "nan", "inf", "0x10", "1GiB", " 1", "1 ", "1e30", "" };
+	static const char *const bad[] = { "0", "-1", "nan", "inf", "0x10", "1GiB", " 1", "1 ", "1e30", "1e-9", "" };
 	struct err e;
-	uint64_t n;
+	double n;
 
 	(void)state;
 	assert_int_equal(opt_parse_gib("4", &n, &e), 0);
-	assert_int_equal(n, 4ull << 30);
+	assert_true(n > 3.9 && n < 4.1);
 	assert_int_equal(opt_parse_gib("0.5", &n, &e), 0);
-	assert_int_equal(n, 1ull << 29);
+	assert_true(n > 0.49 && n < 0.51);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		assert_int_equal(opt_parse_gib(bad[i], &n, &e), -1);
 }
@@ -168,26 +224,6 @@ static void test_duration(void **state)
 		assert_int_equal(opt_parse_duration(bad[i], &n, &e), -1);
 }
 
-static void test_list(void **state)
-{
-	static char word[] = "prog", option[] = "-sx";
-	char rest[200], *argv[OPT_LIST_MAX + 3] = { word };
-	struct err e = { 0 };
-	struct got g;
-	struct opt_set set = { table, &g };
-
-	(void)state;
-	assert_true(parse("--set=a,b x -s c", false, &g, rest, &e) > 0);
-	assert_int_equal(g.set.count, 2);
-	assert_string_equal(g.set.item[0], "a,b");
-	assert_string_equal(g.set.item[1], "c");
-	for (int i = 1; i <= OPT_LIST_MAX + 1; i++)
-		argv[i] = option;
-	g = (struct got){ 0 };
-	assert_int_equal(opts_parse(&set, 1, false, OPT_LIST_MAX + 2, argv, &e), -1);
-	assert_string_equal(e.msg, "--set: may be given at most 64 times");
-}
-
 static void test_help(void **state)
 {
 	char text[2000];
@@ -198,6 +234,8 @@ static void test_help(void **state)
 	fclose(f);
 	assert_non_null(strstr(text, "  -f, --flag"));
 	assert_non_null(strstr(text, "      --memory GIB           a size\n"));
+	assert_non_null(strstr(text, "      --set EXPRESSION       several"));
+	assert_non_null(strstr(text, "      --much-too-long-a-name VALUE\n                             text\n"));
 }
 
 int main(void)
@@ -206,7 +244,8 @@ int main(void)
 		cmocka_unit_test(test_values),   cmocka_unit_test(test_flags_take_an_optional_value),
 		cmocka_unit_test(test_in_order), cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_gib),      cmocka_unit_test(test_duration),
-		cmocka_unit_test(test_list),     cmocka_unit_test(test_help),
+		cmocka_unit_test(test_help),     cmocka_unit_test(test_lists),
+		cmocka_unit_test(test_words),    cmocka_unit_test(test_too_long_a_list),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
