@@ -85,7 +85,8 @@ $(AGENT): $(GUEST_OBJ)
 	$(call say,LD)
 	$(Q)$(GUEST_CC) -static -s -Wl,--gc-sections -o $@ $^
 
-$(SHARE)/.staged: $(wildcard templates/* provision/* provision/*/*)
+# The folders are named too: their time changes when a file is taken away.
+$(SHARE)/.staged: $(wildcard templates templates/* templates/*/* provision/* provision/*/*)
 	@mkdir -p $(SHARE)
 	rm -rf $(SHARE)/templates $(SHARE)/provision
 	cp -R templates provision $(SHARE)/
