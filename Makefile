@@ -43,8 +43,8 @@ no_main = $(filter-out %/main.c,$(1))
 # Each program links only the libraries it needs: what stays resident is small (bench/footprint.sh).
 CLI_LIBS   := -lyaml -ljansson
 HA_LIBS    := -luv -ljansson
-IMAGE_LIBS := -lcurl -larchive -lcrypto
-TEST_LIBS  := -lcmocka -lyaml -ljansson -luv -lcurl -larchive -lcrypto
+IMAGE_LIBS := -lcurl -larchive -lcrypto -lz -lzstd
+TEST_LIBS  := -lcmocka -lyaml -ljansson -luv -lcurl -larchive -lcrypto -lz -lzstd
 
 BIN   := $(OUT)/bin/limactl-c
 LIBEXEC := $(OUT)/libexec/limactl-c

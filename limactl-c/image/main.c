@@ -11,6 +11,7 @@
 
 static const struct command *const commands[] = {
 	&command_digest, &command_import, &command_get, &command_initrd, &command_extract, &command_disk,
+	&command_convert,
 };
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
