@@ -45,7 +45,8 @@ struct cmd {
 	int (*run)(const struct call *call, struct err *e);
 };
 
-extern const struct cmd cmd_create, cmd_delete, cmd_list, cmd_restart, cmd_shell, cmd_start, cmd_stop, cmd_validate;
+extern const struct cmd cmd_complete, cmd_completion, cmd_create, cmd_delete, cmd_list, cmd_restart, cmd_shell, cmd_start,
+	cmd_stop, cmd_validate;
 
 /* Options every command takes, and those that stand before the command only. */
 struct cmd_global {

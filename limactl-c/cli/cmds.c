@@ -6,8 +6,16 @@
 #include "limactl-c/cli/say.h"
 
 static const struct cmd *const cmds[] = {
-	&cmd_create, &cmd_start, &cmd_stop,     &cmd_restart,
-	&cmd_shell,  &cmd_list,  &cmd_delete,   &cmd_validate,
+	&cmd_create,
+	&cmd_start,
+	&cmd_stop,
+	&cmd_restart,
+	&cmd_shell,
+	&cmd_list,
+	&cmd_delete,
+	&cmd_validate,
+	&cmd_completion,
+	&cmd_complete,
 	NULL,
 };
 
