@@ -29,8 +29,7 @@ enum { CMD_SHARED = 2, CMD_TABLES = 1 + CMD_SHARED };
 struct cmd {
 	const char *name;
 	const char *alias[3];
-	const char *args;    /* for the usage line: "INSTANCE" */
-	enum opt_complete complete; /* of the arguments */
+	const char *args;    /* for the usage line: "INSTANCE...", "SRC [DST]"; completion goes by it too (completion.h) */
 	const char *summary; /* one line */
 	const struct opt *opt; /* ended by a row without name; NULL = none */
 	struct cmd_shared shared[CMD_SHARED];

@@ -39,11 +39,14 @@ static bool takes_value(const struct opt *o)
 }
 
 /* The tables whose options may stand here. */
-static size_t tables(const struct spot *s, const struct opt *table[2])
+static size_t tables(const struct spot *s, const struct opt *table[CMD_TABLES + 1])
 {
-	table[0] = cmd_global_opts;
-	table[1] = s->cmd ? s->cmd->opt : cmd_top_opts;
-	return table[1] ? 2 : 1;
+	size_t n = s->cmd ? cmd_tables(s->cmd, table, NULL) : 0;
+
+	if (!s->cmd)
+		table[n++] = cmd_top_opts;
+	table[n++] = cmd_global_opts;
+	return n;
 }
 
 static bool is_option(const struct opt *o, const char *word, size_t len)
@@ -56,7 +59,7 @@ static bool is_option(const struct opt *o, const char *word, size_t len)
 /* The option that the first len bytes of a word name: "--arch", "-f". */
 static const struct opt *find_option(const struct spot *s, const char *word, size_t len)
 {
-	const struct opt *table[2];
+	const struct opt *table[CMD_TABLES + 1];
 	size_t n = tables(s, table);
 
 	for (size_t i = 0; i < n; i++)
@@ -104,20 +107,17 @@ static void pass(struct spot *s, const char *word)
 
 static void add_option_values(const struct opt *o, struct completion *c)
 {
-	if (!takes_value(o)) {
-		completion_add_values(c, "true|false");
-		return;
-	}
-	if (!completion_add_key_words(c, o->name))
-		completion_add_values(c, o->value);
+	const char *words = takes_value(o) ? opt_words(o) : "true|false";
+
+	completion_add_values(c, words ? words : o->value);
 }
 
 static void add_options(const struct spot *s, struct completion *c)
 {
-	const struct opt *table[2];
+	const struct opt *table[CMD_TABLES + 1];
 	size_t n = tables(s, table);
 
-	for (size_t i = n; i-- > 0;) {
+	for (size_t i = 0; i < n; i++) {
 		for (const struct opt *o = table[i]; o->name; o++) {
 			char word[80];
 

@@ -28,11 +28,8 @@ void completion_fini(struct completion *c);
 void completion_add(struct completion *c, const char *word, const char *help);
 
 /* Adds what an operand may be, as the usage line calls it: "qemu|vz" (words as they are), "INSTANCE", "FILE", "DIR",
- * "TEMPLATE", "template:NAME", several of them separated by '|'. */
+ * "template:NAME", several of them separated by '|'. */
 void completion_add_values(struct completion *c, const char *operand);
-
-/* Adds the allowed words of the key that an option is named after ("mount-type": mountType); false when there is none. */
-bool completion_add_key_words(struct completion *c, const char *option);
 
 /* The script for a shell, to standard output as it is; NULL for another shell. */
 const char *completion_script(const char *shell);

@@ -24,23 +24,13 @@ enum opt_type {
 	OPT_COMMAS,   /* the same, several strings at a time: "a,b"; a string with a comma in it is put in quotes: '"a,b",c' */
 };
 
-/* What a shell may offer for a value without words (opt_words()), or for an argument (cmd.h). */
-enum opt_complete {
-	OPT_COMPLETE_NONE,
-	OPT_COMPLETE_FILE,
-	OPT_COMPLETE_INSTANCE,
-	OPT_COMPLETE_TEMPLATE, /* template:NAME, or a file */
-	OPT_COMPLETE_ANY_INST, /* INSTANCE, template:NAME, or a file */
-};
-
 struct opt {
 	const char *name; /* long; NULL ends a table */
 	char letter;      /* short, or 0 */
 	enum opt_type type;
 	size_t offset;    /* of the destination */
-	const char *value; /* what the help calls its value; NULL for flags */
+	const char *value; /* what the help calls its value; NULL for flags. Completion takes "INSTANCE", "FILE" by their word */
 	const char *help;
-	enum opt_complete complete;
 	const char *words; /* "a|b|c" */
 	const char *key;   /* the key of a template whose words are meant instead: "mountType" */
 	const void *rule;  /* for the owner of the table */

@@ -57,7 +57,9 @@ static void test_positions(void **state)
 		{ "delete one t", "two", false },
 		{ "stop one t", "", false },
 		{ "delete -f -- -", "", false },
-		{ "shell --", "--help --tty", false },
+		{ "shell --t", "--tty", false },
+		{ "list --log-format ", "text json", false },
+		{ "--log-level=w", "--log-level=warn", false },
 		{ "shell one --", "", false },
 		{ "start t", "two", true },
 		{ "create --name x", "", false },
@@ -90,25 +92,6 @@ static void test_values(void **state)
 	completion_fini(&c);
 }
 
-static void test_words_of_keys(void **state)
-{
-	struct completion c = { .lead = "", .typed = "" };
-
-	(void)state;
-	assert_true(completion_add_key_words(&c, "vm-type"));
-	assert_true(c.count > 0);
-	assert_string_equal(c.item[0].word, "qemu");
-	completion_fini(&c);
-	c = (struct completion){ .lead = "", .typed = "" };
-	/* Numbers have ranges, which are no words; other options are not keys. */
-	assert_false(completion_add_key_words(&c, "cpus"));
-	assert_false(completion_add_key_words(&c, "name"));
-	assert_int_equal(c.count, 0);
-	/* The first dash may stand for the dot of a path. */
-	assert_true(completion_add_key_words(&c, "idle-when"));
-	completion_fini(&c);
-}
-
 static void test_scripts(void **state)
 {
 	(void)state;
@@ -137,7 +120,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_positions),
 		cmocka_unit_test(test_values),
-		cmocka_unit_test(test_words_of_keys),
 		cmocka_unit_test(test_scripts),
 	};
 
