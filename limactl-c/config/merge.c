@@ -1,0 +1,441 @@
+#include "limactl-c/config/merge.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How a value given twice becomes one. Maps and scalars without a row: deep, the higher one wins. */
+enum how {
+	HOW_DEFAULT,
+	HOW_HIGHER_FIRST, /* lists: items of the higher, then those of the lower */
+	HOW_LOWER_FIRST,  /* lists: the other way round */
+	HOW_REPLACE,      /* the higher one's list alone */
+	HOW_FILLED,       /* the same, but an empty list counts as none */
+	HOW_KEYS,         /* maps: key by key, what lies below a key is not merged */
+	HOW_NEWER,        /* the higher version */
+};
+
+enum flag {
+	LAYERS_ONCE = 1, /* of layers: an item that is there already is dropped */
+	BASES_ONCE = 2,  /* of bases */
+	LAYERS_JOIN = 4, /* entries of one key become one in layers too, where the later one wins; in bases the earlier */
+	WORDS = 8,       /* an entry may be its key alone */
+};
+
+/* One row for each list and each value with a rule of its own. */
+struct rule {
+	const char *path;
+	enum how layers, bases;
+	unsigned flags;
+	const char *key, *key_else;      /* what tells entries apart; key_else stands in for a missing key */
+	const char *fixed;               /* in layers this field of the earlier entry stays */
+	const char *choice, *choice_not; /* fields of which an entry has one */
+};
+#define ROW(p, l, b, ...) { .path = (p), .layers = HOW_##l, .bases = HOW_##b, __VA_ARGS__ }
+
+static const struct rule rules[] = {
+	ROW("images", HIGHER_FIRST, HIGHER_FIRST),
+	ROW("firmware.images", HIGHER_FIRST, HIGHER_FIRST),
+	ROW("containerd.archives", HIGHER_FIRST, HIGHER_FIRST),
+	ROW("provision", HIGHER_FIRST, LOWER_FIRST),
+	ROW("probes", HIGHER_FIRST, LOWER_FIRST),
+	ROW("base", REPLACE, LOWER_FIRST),
+	ROW("portForwards", HIGHER_FIRST, HIGHER_FIRST),
+	ROW("copyToHost", HIGHER_FIRST, HIGHER_FIRST),
+	ROW("additionalDisks", HIGHER_FIRST, HIGHER_FIRST, .key = "name", .flags = WORDS),
+	ROW("mounts", LOWER_FIRST, HIGHER_FIRST, .key = "mountPoint", .key_else = "location", .fixed = "location",
+	    .flags = LAYERS_JOIN),
+	ROW("networks", LOWER_FIRST, HIGHER_FIRST, .key = "interface", .choice = "lima", .choice_not = "socket",
+	    .flags = LAYERS_JOIN),
+	ROW("mountTypesUnsupported", HIGHER_FIRST, HIGHER_FIRST, .flags = BASES_ONCE),
+	ROW("caCerts.files", LOWER_FIRST, HIGHER_FIRST, .flags = LAYERS_ONCE),
+	ROW("caCerts.certs", LOWER_FIRST, HIGHER_FIRST, .flags = LAYERS_ONCE),
+	ROW("dns", FILLED, FILLED),
+	ROW("env", KEYS, DEFAULT),
+	ROW("param", KEYS, DEFAULT),
+	ROW("hostResolver.hosts", KEYS, DEFAULT),
+	ROW("vmOpts", KEYS, DEFAULT),
+	ROW("osOpts", KEYS, DEFAULT),
+	ROW("minimumLimaVersion", DEFAULT, NEWER),
+	ROW("vmOpts.qemu.minimumVersion", DEFAULT, NEWER),
+	/* Ours. Of kernel arguments the last one counts. */
+	ROW("guest.kernelArgs", LOWER_FIRST, LOWER_FIRST),
+	ROW("tuning.fstrim", REPLACE, REPLACE),
+};
+enum { RULES = sizeof(rules) / sizeof(*rules), PATH_LEN = 80 };
+
+enum what { LAYERS, BASES, ENTRIES };
+struct merge {
+	struct yn_pool *p;
+	enum what what;
+	bool empty_is_unset; /* of ENTRIES: "" too */
+};
+
+static enum how how_of(const struct merge *m, const char *path)
+{
+	for (size_t i = 0; m->what != ENTRIES && i < RULES; i++) {
+		if (!strcmp(rules[i].path, path))
+			return m->what == LAYERS ? rules[i].layers : rules[i].bases;
+	}
+	/* A list we do not know: its items are added only where Lima adds those of every list. */
+	return m->what == BASES ? HOW_HIGHER_FIRST : HOW_FILLED;
+}
+
+/* "1.0.2" < "1.0.10"; "1.1.0-beta" < "1.1.0" */
+static bool is_newer(const char *a, const char *b)
+{
+	for (;;) {
+		char *a_end, *b_end;
+		unsigned long x = strtoul(a, &a_end, 10), y = strtoul(b, &b_end, 10);
+
+		if (x != y)
+			return x > y;
+		if (*a_end != '.' || *b_end != '.')
+			return *a_end == '-' && *b_end == '-' ? strcmp(a_end, b_end) > 0
+							      : *b_end == '-' || (*a_end == '.' && !*b_end);
+		a = a_end + 1;
+		b = b_end + 1;
+	}
+}
+
+static void add_all(struct yn_pool *p, struct ynode *into, const struct ynode *from, bool front)
+{
+	struct ynode *own = yn_list(p);
+
+	for (size_t i = 0; front && i < into->count; i++)
+		yn_add(p, own, into->item[i]);
+	if (front)
+		into->count = 0;
+	for (size_t i = 0; i < from->count; i++)
+		yn_add(p, into, yn_copy(p, from->item[i]));
+	for (size_t i = 0; i < own->count; i++)
+		yn_add(p, into, own->item[i]);
+}
+
+/* Null says "not set", but for a template: there it keeps what a base says out. */
+static bool is_unset(const struct merge *m, const struct ynode *n)
+{
+	if (m->what == BASES)
+		return false;
+	return n->kind == YN_NULL || (m->what == ENTRIES && m->empty_is_unset && n->kind == YN_STRING && !n->len);
+}
+
+static void fill(const struct merge *m, struct ynode *into, const struct ynode *from, const char *path);
+
+static void take(const struct merge *m, struct ynode *into, size_t at, const struct ynode *from, size_t i)
+{
+	into->key[at] = yn_copy(m->p, from->key[i]);
+	into->item[at] = yn_copy(m->p, from->item[i]);
+}
+
+/* into has the key at `at`, from at `i`; path is the value's. */
+static void join(const struct merge *m, struct ynode *into, size_t at, const struct ynode *from, size_t i,
+		 const char *path)
+{
+	struct ynode *high = into->item[at];
+	const struct ynode *low = from->item[i];
+	enum how how = how_of(m, path);
+
+	if (is_unset(m, high)) {
+		take(m, into, at, from, i);
+	} else if (high->kind == YN_MAP && low->kind == YN_MAP) {
+		fill(m, high, low, path);
+	} else if (high->kind == YN_LIST && low->kind == YN_LIST) {
+		if (how == HOW_HIGHER_FIRST || how == HOW_LOWER_FIRST)
+			add_all(m->p, high, low, how == HOW_LOWER_FIRST);
+		else if (how == HOW_FILLED && !high->count)
+			take(m, into, at, from, i);
+	} else if (how == HOW_NEWER && yn_is_scalar(high) && yn_is_scalar(low) && is_newer(low->text, high->text)) {
+		take(m, into, at, from, i);
+	}
+}
+
+/* Gives into what it lacks of from. Both are maps. */
+static void fill(const struct merge *m, struct ynode *into, const struct ynode *from, const char *path)
+{
+	bool whole = how_of(m, path) == HOW_KEYS;
+
+	for (size_t i = 0; i < from->count; i++) {
+		const struct ynode *key = from->key[i];
+		size_t at = yn_find(into, key->text, key->len);
+		char sub[PATH_LEN]; /* one that does not fit is no row's */
+
+		snprintf(sub, sizeof(sub), "%s%s%s", path, *path ? "." : "", key->text);
+		if (at == into->count)
+			yn_put(m->p, into, yn_copy(m->p, key), yn_copy(m->p, from->item[i]));
+		else if (!whole)
+			join(m, into, at, from, i, sub);
+	}
+}
+
+struct numbered {
+	const struct ynode *node;
+	size_t at;
+};
+
+static int by_text(const void *a, const void *b)
+{
+	const struct numbered *x = a, *y = b;
+	size_t n = x->node->len < y->node->len ? x->node->len : y->node->len;
+	int c = n ? memcmp(x->node->text, y->node->text, n) : 0;
+
+	if (!c)
+		c = (x->node->len > y->node->len) - (x->node->len < y->node->len);
+	return c ? c : (x->at > y->at) - (x->at < y->at);
+}
+
+/* Of equal scalars the first stays. */
+static void keep_once(struct yn_pool *p, struct ynode *list)
+{
+	struct numbered *sorted = yn_alloc(p, list->count * sizeof(*sorted));
+	bool *drop = yn_alloc(p, list->count * sizeof(*drop));
+	size_t n = 0, kept = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		if (yn_is_scalar(list->item[i]))
+			sorted[n++] = (struct numbered){ list->item[i], i };
+	}
+	qsort(sorted, n, sizeof(*sorted), by_text);
+	for (size_t i = 1; i < n; i++)
+		drop[sorted[i].at] = sorted[i].node->len == sorted[i - 1].node->len &&
+				     !memcmp(sorted[i].node->text, sorted[i - 1].node->text, sorted[i].node->len);
+	for (size_t i = 0; i < list->count; i++) {
+		if (!drop[i])
+			list->item[kept++] = list->item[i];
+	}
+	list->count = kept;
+}
+
+static const struct ynode *scalar_at(const struct ynode *map, const char *key)
+{
+	const struct ynode *n = key ? yn_get(map, key) : NULL;
+
+	return n && n->kind != YN_NULL && yn_is_scalar(n) ? n : NULL;
+}
+
+static bool is_word(const struct rule *r, const struct ynode *entry)
+{
+	return entry->kind == YN_STRING && (r->flags & WORDS);
+}
+
+/* What says which entry this is: NULL when it does not. */
+static const struct ynode *entry_key(const struct rule *r, const struct ynode *entry)
+{
+	const struct ynode *n = is_word(r, entry) ? entry : scalar_at(entry, r->key);
+
+	if (!n)
+		n = scalar_at(entry, r->key_else);
+	return n && n->len ? n : NULL;
+}
+
+/* "/a/" and "/a" are one mount point. */
+static bool same_key(const struct ynode *a, const struct ynode *b)
+{
+	size_t n = a->len, k = b->len;
+
+	while (n > 1 && a->text[n - 1] == '/')
+		n--;
+	while (k > 1 && b->text[k - 1] == '/')
+		k--;
+	return n == k && !memcmp(a->text, b->text, n);
+}
+
+static void drop_key(struct ynode *map, const char *key)
+{
+	size_t at = key ? yn_find(map, key, strlen(key)) : map->count;
+
+	if (at < map->count)
+		yn_remove(map, at);
+}
+
+static bool has_text(const struct ynode *map, const char *key)
+{
+	const struct ynode *n = scalar_at(map, key);
+
+	return n && n->len;
+}
+
+static bool has_choice(const struct rule *r, const struct ynode *entry)
+{
+	return r->choice && (has_text(entry, r->choice) || has_text(entry, r->choice_not));
+}
+
+/* A word becomes the map it is short for, at its place. */
+static struct ynode *word_to_map(struct yn_pool *p, struct ynode *word, const char *key)
+{
+	struct ynode *map = yn_map(p);
+
+	yn_set(p, map, key, word);
+	map->source = word->source;
+	map->line = word->line;
+	map->column = word->column;
+	map->start = word->start;
+	map->end = word->end;
+	return map;
+}
+
+/* What entry lacks comes from other, but for the fields named. */
+static void fill_entry(struct yn_pool *p, const struct rule *r, struct ynode **entry, const struct ynode *other,
+		       bool key_too)
+{
+	struct merge m = { p, ENTRIES, r->choice != NULL };
+	struct ynode *rest = yn_copy(p, other);
+
+	if (rest->kind != YN_MAP || ((*entry)->kind != YN_MAP && !is_word(r, *entry)))
+		return;
+	if (has_choice(r, *entry)) {
+		drop_key(rest, r->choice);
+		drop_key(rest, r->choice_not);
+	}
+	if (!key_too) {
+		drop_key(rest, r->key);
+		drop_key(rest, r->key_else);
+	}
+	if (is_word(r, *entry) && rest->count)
+		*entry = word_to_map(p, *entry, r->key);
+	if ((*entry)->kind == YN_MAP)
+		fill(&m, *entry, rest, "");
+}
+
+/* The later entry over the earlier one, in its place. */
+static void put_over(struct yn_pool *p, const struct rule *r, struct ynode **earlier, struct ynode *later)
+{
+	struct ynode *fixed = r->fixed ? yn_get(*earlier, r->fixed) : NULL;
+
+	fill_entry(p, r, &later, *earlier, true);
+	if (fixed && later->kind == YN_MAP)
+		yn_set(p, later, r->fixed, fixed);
+	*earlier = later;
+}
+
+static void combine(struct yn_pool *p, const struct rule *r, struct ynode *list, bool layers)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		struct ynode *entry = list->item[i];
+		const struct ynode *key = entry_key(r, entry), *other;
+		bool every = key && !layers && !strcmp(key->text, "*");
+		size_t k = 0;
+
+		for (; key && k < kept; k++) {
+			if (every)
+				fill_entry(p, r, &list->item[k], entry, false);
+			else if ((other = entry_key(r, list->item[k])) && same_key(other, key))
+				break;
+		}
+		if (every)
+			continue;
+		if (!key || k == kept)
+			list->item[kept++] = entry;
+		else if (layers)
+			put_over(p, r, &list->item[k], entry);
+		else
+			fill_entry(p, r, &list->item[k], entry, true);
+	}
+	list->count = kept;
+}
+
+/* The list a row is about; NULL when it is not there. */
+static struct ynode *list_at(struct ynode *root, const char *path)
+{
+	const char *dot = strchr(path, '.');
+	char group[PATH_LEN];
+	struct ynode *n;
+
+	if (dot) {
+		snprintf(group, sizeof(group), "%.*s", (int)(dot - path), path);
+		root = yn_get(root, group);
+	}
+	n = yn_get(root, dot ? dot + 1 : path);
+	return n && n->kind == YN_LIST ? n : NULL;
+}
+
+struct ynode *merge_layers(struct yn_pool *p, const struct ynode *defaults, const struct ynode *instance,
+			   const struct ynode *override)
+{
+	const struct ynode *layer[] = { override, instance, defaults };
+	struct merge m = { p, LAYERS, false };
+	struct ynode *out = NULL, *list;
+
+	for (size_t i = 0; i < sizeof(layer) / sizeof(*layer); i++) {
+		if (layer[i] && !out)
+			out = yn_copy(p, layer[i]);
+		else if (layer[i] && out->kind == YN_MAP && layer[i]->kind == YN_MAP)
+			fill(&m, out, layer[i], "");
+	}
+	for (size_t i = 0; out && i < RULES; i++) {
+		list = list_at(out, rules[i].path);
+		if (list && (rules[i].flags & LAYERS_JOIN))
+			combine(p, &rules[i], list, true);
+		else if (list && (rules[i].flags & LAYERS_ONCE))
+			keep_once(p, list);
+	}
+	/* What is wrong with the whole is said of the instance's own text. */
+	if (override && instance) {
+		out->source = instance->source;
+		out->line = instance->line;
+		out->column = instance->column;
+	}
+	return out;
+}
+
+void merge_base(struct yn_pool *p, struct ynode *root, const struct ynode *base)
+{
+	struct merge m = { p, BASES, false };
+	struct ynode *list;
+
+	fill(&m, root, base, "");
+	for (size_t i = 0; i < RULES; i++) {
+		list = rules[i].flags & BASES_ONCE ? list_at(root, rules[i].path) : NULL;
+		if (list)
+			keep_once(p, list);
+	}
+}
+
+void merge_combine(struct yn_pool *p, struct ynode *root)
+{
+	for (size_t i = 0; i < RULES; i++) {
+		struct ynode *list = rules[i].key ? list_at(root, rules[i].path) : NULL;
+
+		if (list)
+			combine(p, &rules[i], list, false);
+	}
+}
+
+/* Scripts of a list: file as a word. */
+static void normalise_files(struct yn_pool *p, struct ynode *list)
+{
+	for (size_t i = 0; list && i < list->count; i++) {
+		struct ynode *file = yn_get(list->item[i], "file");
+
+		if (file && file->kind == YN_STRING)
+			yn_set(p, list->item[i], "file", word_to_map(p, file, "url"));
+	}
+}
+
+static void normalise_words(struct yn_pool *p, struct ynode *list, const char *key)
+{
+	for (size_t i = 0; list && i < list->count; i++) {
+		if (list->item[i]->kind == YN_STRING)
+			list->item[i] = word_to_map(p, list->item[i], key);
+	}
+}
+
+void merge_normalise(struct yn_pool *p, struct ynode *root)
+{
+	struct ynode *base = yn_get(root, "base"), *list;
+
+	if (base && (base->kind == YN_STRING || base->kind == YN_MAP)) {
+		list = yn_list(p);
+		list->source = base->source;
+		list->line = base->line;
+		list->column = base->column;
+		yn_add(p, list, base);
+		yn_set(p, root, "base", list);
+	}
+	normalise_words(p, list_at(root, "base"), "url");
+	normalise_words(p, list_at(root, "additionalDisks"), "name");
+	normalise_files(p, list_at(root, "provision"));
+	normalise_files(p, list_at(root, "probes"));
+}
