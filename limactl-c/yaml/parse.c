@@ -6,6 +6,7 @@
 
 #include "lib/cleanup.h"
 #include "limactl-c/base/mem.h"
+#include "limactl-c/yaml/base64.h"
 #include "limactl-c/yaml/yscalar.h"
 
 enum { KEY_MAX = 256, KEYS_MAX = 2000, ANCHORS_MAX = 256 };
@@ -194,25 +195,63 @@ static enum yn_style scalar_style(const yaml_event_t *ev)
 	}
 }
 
+static int set_binary(struct build *b, struct ynode *n)
+{
+	char *bytes = yn_alloc(b->pool, n->len / 4 * 3 + 4);
+	long len = base64_decode(n->text, n->len, bytes);
+
+	if (len < 0) {
+		finding_error(b->f, yn_place(n), NULL, "what follows !!binary is not base64");
+		return -1;
+	}
+	bytes[len] = '\0';
+	n->style = YN_BINARY;
+	n->text = bytes;
+	n->len = (size_t)len;
+	return 0;
+}
+
+/* What the scalar says, with its tag. */
+static int set_kind(struct build *b, struct ynode *n, const char *tag)
+{
+	if (tag && !strcmp(tag, "tag:yaml.org,2002:binary"))
+		return set_binary(b, n);
+	if (yscalar_kind(tag, n->style == YN_PLAIN, n->text, n->len, &n->kind) < 0) {
+		finding_error(b->f, yn_place(n), NULL, "tag %.60s is not supported", tag);
+		return -1;
+	}
+	return 0;
+}
+
 static int on_scalar(struct build *b, const yaml_event_t *ev)
 {
 	struct ynode *n = new_node(b, YN_STRING, scalar_style(ev), ev);
 
 	n->len = ev->data.scalar.length;
 	n->text = yn_strndup(b->pool, (const char *)ev->data.scalar.value, n->len);
-	if (yscalar_kind((const char *)ev->data.scalar.tag, n->style == YN_PLAIN, n->text, n->len, &n->kind) < 0) {
-		finding_error(b->f, yn_place(n), NULL, "tag %.60s is not supported", (const char *)ev->data.scalar.tag);
+	if (set_kind(b, n, (const char *)ev->data.scalar.tag) < 0)
 		return -1;
-	}
 	if (count_nodes(b, 1, yn_place(n)) < 0 || add_anchor(b, ev->data.scalar.anchor, n, false) < 0)
 		return -1;
 	return place_node(b, n);
 }
 
+/* A tag says more than the brackets or dashes do only when it makes something else of the collection. */
+static bool is_usual_tag(const char *tag, enum yn_kind kind)
+{
+	return !tag || !strcmp(tag, "!") ||
+	       !strcmp(tag, kind == YN_LIST ? "tag:yaml.org,2002:seq" : "tag:yaml.org,2002:map");
+}
+
 static int on_open(struct build *b, enum yn_kind kind, bool flow, const yaml_char_t *anchor, const yaml_event_t *ev)
 {
 	struct ynode *n = new_node(b, kind, flow ? YN_FLOW : YN_PLAIN, ev);
+	const char *tag = (const char *)(kind == YN_LIST ? ev->data.sequence_start.tag : ev->data.mapping_start.tag);
 
+	if (!is_usual_tag(tag, kind)) {
+		finding_error(b->f, yn_place(n), NULL, "tag %.60s is not supported", tag);
+		return -1;
+	}
 	if (b->depth == YN_DEPTH_MAX) {
 		finding_error(b->f, yn_place(n), NULL, "nested more than %d deep", YN_DEPTH_MAX);
 		return -1;

@@ -160,10 +160,10 @@ bool yn_is_scalar(const struct ynode *n)
 
 bool yn_same(const struct ynode *a, const struct ynode *b)
 {
-	if (a->kind != b->kind || a->count != b->count || a->len != b->len)
+	if (a->kind != b->kind || a->count != b->count)
 		return false;
 	/* Every way to write nothing is the same nothing. */
-	if (a->kind != YN_NULL && a->len && memcmp(a->text, b->text, a->len))
+	if (a->kind != YN_NULL && (a->len != b->len || (a->len && memcmp(a->text, b->text, a->len))))
 		return false;
 	for (size_t i = 0; i < a->count; i++) {
 		if ((a->key && !yn_same(a->key[i], b->key[i])) || !yn_same(a->item[i], b->item[i]))

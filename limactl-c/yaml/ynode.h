@@ -27,6 +27,7 @@ enum yn_style {
 	YN_LITERAL, /* | */
 	YN_FOLDED,  /* > */
 	YN_FLOW,    /* […], {…} */
+	YN_BINARY,  /* a string written as !!binary: the text is what base64 stood for */
 };
 
 /* A text nodes were read from. */

@@ -1,0 +1,305 @@
+/* emit.c - trees as YAML in block style. What is an unchanged copy of a parsed value is written by its own lines, moved to the new
+ * indentation. */
+#include "limactl-c/yaml/emit.h"
+
+#include <string.h>
+
+#include "limactl-c/yaml/emitter.h"
+#include "limactl-c/yaml/parse.h"
+#include "limactl-c/yaml/slice.h"
+
+enum { LINE_MAX_WIDTH = 100 };
+
+void emit_bytes(struct emitter *m, const char *s, size_t n)
+{
+	if (buf_add(m->out, s, n) < 0)
+		m->failed = true;
+}
+
+void emit_str(struct emitter *m, const char *s)
+{
+	emit_bytes(m, s, strlen(s));
+}
+
+void emit_pad(struct emitter *m, size_t columns)
+{
+	static const char blanks[] = "                                ";
+
+	for (size_t n; columns && !m->failed; columns -= n) {
+		n = columns < sizeof(blanks) - 1 ? columns : sizeof(blanks) - 1;
+		emit_bytes(m, blanks, n);
+	}
+}
+
+void emit_line_end(struct emitter *m)
+{
+	emit_str(m, m->eol);
+}
+
+/* What a line of a slice keeps when column bytes of indentation are taken away: an offset in it; SIZE_MAX: it has something
+ * else there. */
+static size_t kept_part(const char *line, size_t len, size_t column)
+{
+	size_t blanks = strspn(line, " ");
+
+	if (blanks > len)
+		blanks = len;
+	if (blanks >= column)
+		return column;
+	/* Less is usual for empty lines and comments only. */
+	return blanks == len || line[blanks] == '#' ? blanks : SIZE_MAX;
+}
+
+static bool can_move(const struct slice *s)
+{
+	const char *text = s->source->text;
+
+	for (size_t at = slice_next_line(s->source, s->from); at < s->to; at = slice_next_line(s->source, at)) {
+		if (kept_part(text + at, slice_line_end(s->source, at) - at, s->column) == SIZE_MAX)
+			return false;
+	}
+	return true;
+}
+
+/* Lines from an offset on, the first of which is indented already; without the last line end. */
+static void put_lines(struct emitter *m, const struct slice *s, size_t from, size_t to, size_t column)
+{
+	const char *text = s->source->text;
+
+	for (size_t at = from; at < to && !m->failed; at = slice_next_line(s->source, at)) {
+		size_t end = slice_line_end(s->source, at), kept;
+
+		if (end > to)
+			end = to;
+		if (at > from) {
+			kept = kept_part(text + at, end - at, s->column);
+			emit_line_end(m);
+			emit_pad(m, at + kept < end ? column : 0);
+			at += kept;
+		}
+		emit_bytes(m, text + at, end - at);
+	}
+	m->copied = true;
+}
+
+static bool copy_slice(struct emitter *m, const struct slice *s, size_t column)
+{
+	if (!can_move(s))
+		return false;
+	put_lines(m, s, s->from, s->to, column);
+	return true;
+}
+
+static void put_head(struct emitter *m, const struct slice *s, size_t column)
+{
+	size_t line = slice_line_start(s->source, s->from);
+
+	if (!s->own_line || s->head >= line)
+		return;
+	emit_pad(m, column);
+	put_lines(m, s, s->head + s->column, slice_line_end(s->source, line - 1), column);
+	emit_line_end(m);
+}
+
+void emit_entry_head(struct emitter *m, const struct ynode *key, unsigned column)
+{
+	const struct ynode *from = m->copies ? slice_origin(key) : NULL;
+	struct slice s;
+
+	if (from && slice_key(from, &s))
+		put_head(m, &s, column);
+}
+
+/* Changed items have comments too. */
+void emit_item_head(struct emitter *m, const struct ynode *item, unsigned column)
+{
+	const struct ynode *from = item->origin ? item->origin : item;
+	struct slice s;
+
+	if (m->copies && from->source && slice_dash(from, &s))
+		put_head(m, &s, column);
+	else if (item->kind == YN_MAP && item->count && item->style != YN_FLOW)
+		emit_entry_head(m, item->key[0], column);
+}
+
+void emit_flow(struct emitter *m, const struct ynode *n)
+{
+	bool map = n->kind == YN_MAP;
+
+	if (yn_is_scalar(n)) {
+		emit_scalar(m, n, ROOM_FLOW, 0);
+		return;
+	}
+	emit_str(m, map ? "{" : "[");
+	for (size_t i = 0; i < n->count && !m->failed; i++) {
+		if (i)
+			emit_str(m, ", ");
+		if (map) {
+			emit_scalar(m, n->key[i], ROOM_FLOW, 0);
+			emit_str(m, ": ");
+		}
+		emit_flow(m, n->item[i]);
+	}
+	emit_str(m, map ? "}" : "]");
+}
+
+/* All of it written, or wanted, between brackets. */
+static bool is_flow(const struct ynode *n)
+{
+	if (yn_is_scalar(n) || !n->count)
+		return true;
+	for (size_t i = 0; n->style == YN_FLOW && i < n->count; i++) {
+		if (!is_flow(n->item[i]))
+			return false;
+	}
+	return n->style == YN_FLOW;
+}
+
+static bool put_short_flow(struct emitter *m, const struct ynode *n, unsigned column, const char *before)
+{
+	auto_buf line = BUF_INIT(LINE_MAX_WIDTH);
+	struct emitter sub = { .out = &line };
+
+	if (!is_flow(n))
+		return false;
+	emit_flow(&sub, n);
+	if (sub.failed || (n->count && column + line.len > LINE_MAX_WIDTH))
+		return false;
+	emit_str(m, before);
+	emit_bytes(m, line.data, line.len);
+	return true;
+}
+
+/* The comment between a key and the list or map below it. */
+static void put_key_comment(struct emitter *m, const struct ynode *key, const struct ynode *value)
+{
+	const struct ynode *from = value->origin ? value->origin : value, *name = slice_origin(key);
+	const char *hash;
+	size_t colon, end;
+
+	if (!m->copies || !name || !slice_is_block(from) || !(colon = slice_colon(name, from)))
+		return;
+	end = slice_line_end(from->source, colon);
+	hash = memchr(from->source->text + colon, '#', end - colon);
+	if (!hash || end > from->start)
+		return;
+	emit_str(m, " ");
+	emit_bytes(m, hash, (size_t)(from->source->text + end - hash));
+	m->copied = true;
+}
+
+static bool is_below(const struct ynode *n)
+{
+	return !yn_is_scalar(n) && n->count;
+}
+
+void emit_entry(struct emitter *m, const struct ynode *key, const struct ynode *value, unsigned column)
+{
+	const struct ynode *k = slice_origin(key), *v = slice_origin(value);
+	struct slice s;
+
+	if (m->copies && k && v && !k->linked && !v->linked && slice_entry(k, v, &s) && !slice_is_open(v) &&
+	    copy_slice(m, &s, column))
+		return;
+	emit_scalar(m, key, ROOM_KEY, 0);
+	emit_str(m, ":");
+	if (is_below(value))
+		put_key_comment(m, key, value);
+	emit_value(m, value, column, AFTER_KEY);
+}
+
+void emit_item(struct emitter *m, const struct ynode *item, unsigned column)
+{
+	const struct ynode *v = slice_origin(item);
+	struct slice s;
+
+	if (m->copies && v && !v->linked && slice_item(v, &s) && !slice_is_open(v) && copy_slice(m, &s, column))
+		return;
+	emit_str(m, "-");
+	emit_value(m, item, column, AFTER_DASH);
+}
+
+/* The first of a document, or behind a dash, stands where we are. */
+static void put_block(struct emitter *m, const struct ynode *n, unsigned column, enum emit_after after)
+{
+	for (size_t i = 0; i < n->count && !m->failed; i++) {
+		if (i || after == AFTER_KEY)
+			emit_line_end(m);
+		if (i || after != AFTER_DASH) {
+			if (n->kind == YN_MAP)
+				emit_entry_head(m, n->key[i], column);
+			else
+				emit_item_head(m, n->item[i], column);
+			emit_pad(m, column);
+		}
+		if (n->kind == YN_MAP)
+			emit_entry(m, n->key[i], n->item[i], column);
+		else
+			emit_item(m, n->item[i], column);
+	}
+}
+
+void emit_value(struct emitter *m, const struct ynode *n, unsigned column, enum emit_after after)
+{
+	const char *before = after == AFTER_NOTHING ? "" : " ";
+	unsigned inner = after == AFTER_NOTHING ? 0 : column + EMIT_INDENT;
+
+	if (yn_is_scalar(n)) {
+		emit_str(m, before);
+		emit_scalar(m, n, ROOM_BLOCK, column + EMIT_INDENT);
+		return;
+	}
+	if (put_short_flow(m, n, column, before))
+		return;
+	/* Lists are not indented below their key. */
+	if (n->kind == YN_LIST && after == AFTER_KEY)
+		inner = column;
+	if (after == AFTER_DASH)
+		emit_str(m, " ");
+	put_block(m, n, inner, after);
+}
+
+/* Whether a text says just what the tree says. */
+static bool says(const char *text, size_t len, const struct ynode *root)
+{
+	auto_pool p = yn_pool_new();
+	struct findings f = { 0 };
+	const struct ynode *got = yn_parse(p, "", text, len, &f);
+	bool same = got && !f.errors && yn_same(got, root);
+
+	findings_fini(&f);
+	return same;
+}
+
+/* The whole text of an unchanged root, with its comments at both ends. */
+static bool put_text(struct emitter *m, const struct ynode *root)
+{
+	const struct ynode *from = slice_origin(root);
+	struct slice all = { 0 };
+
+	if (!from || from->aliased || !says(from->source->text, from->source->len, root))
+		return false;
+	all.source = from->source;
+	put_lines(m, &all, slice_mark(all.source), all.source->len, 0);
+	if (!m->out->len || m->out->data[m->out->len - 1] != '\n')
+		emit_line_end(m);
+	return true;
+}
+
+int yn_emit(const struct ynode *root, struct buf *out)
+{
+	auto_buf text = BUF_INIT(out->max - out->len);
+	struct emitter m = { .out = &text, .eol = "\n", .copies = true };
+
+	if (!put_text(&m, root)) {
+		emit_value(&m, root, 0, AFTER_NOTHING);
+		emit_line_end(&m);
+	}
+	if (!m.failed && m.copied && !says(text.data, text.len, root)) {
+		buf_free(&text);
+		m = (struct emitter){ .out = &text, .eol = "\n" };
+		emit_value(&m, root, 0, AFTER_NOTHING);
+		emit_line_end(&m);
+	}
+	return m.failed ? -1 : buf_add(out, text.data, text.len);
+}

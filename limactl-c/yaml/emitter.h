@@ -1,0 +1,57 @@
+/* emitter.h - what the writers of YAML and JSON text share; for this folder only. */
+#ifndef LIMA_YAML_EMITTER_H
+#define LIMA_YAML_EMITTER_H
+
+#include "lib/buf.h"
+#include "limactl-c/yaml/ynode.h"
+
+enum { EMIT_INDENT = 2 };
+
+struct emitter {
+	struct buf *out;
+	const char *eol; /* "\n" or "\r\n" */
+	bool copies;     /* unchanged values are written as they were */
+	bool copied;     /* at least one was */
+	bool failed;     /* out is full */
+};
+
+void emit_bytes(struct emitter *m, const char *s, size_t n);
+void emit_str(struct emitter *m, const char *s);
+void emit_pad(struct emitter *m, size_t columns);
+void emit_line_end(struct emitter *m);
+
+/* Where a scalar is written decides which styles it may have. */
+enum scalar_room {
+	ROOM_KEY,
+	ROOM_FLOW, /* between brackets */
+	ROOM_LINE, /* one line of a block collection */
+	ROOM_BLOCK, /* the same, block scalars allowed */
+};
+
+/* indent: columns of a block scalar's lines. Never ends with a line end. */
+void emit_scalar(struct emitter *m, const struct ynode *n, enum scalar_room room, unsigned indent);
+
+/* What a value stands behind; decides what comes first. */
+enum emit_after {
+	AFTER_NOTHING, /* the document's root */
+	AFTER_KEY,     /* "key:" */
+	AFTER_DASH,    /* "-" */
+};
+
+/* A value, without the last line end. column: that of the key or the dash. */
+void emit_value(struct emitter *m, const struct ynode *n, unsigned column, enum emit_after after);
+/* Between brackets, in one line, whatever the styles say. */
+void emit_flow(struct emitter *m, const struct ynode *n);
+/* "key: value" and "- value" at that column, without comments above them and without the last line end. */
+void emit_entry(struct emitter *m, const struct ynode *key, const struct ynode *value, unsigned column);
+void emit_item(struct emitter *m, const struct ynode *item, unsigned column);
+/* The comments above an entry or item, each with its line end. */
+void emit_entry_head(struct emitter *m, const struct ynode *key, unsigned column);
+void emit_item_head(struct emitter *m, const struct ynode *item, unsigned column);
+
+/* The code point of the well-formed UTF-8 character at s; *len 0 when there is none. */
+uint32_t emit_char(const char *s, size_t *len);
+/* Whether YAML allows the character as it is in a line. */
+bool emit_printable(uint32_t c);
+
+#endif
