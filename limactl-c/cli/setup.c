@@ -9,6 +9,7 @@
 #include "limactl-c/base/mem.h"
 #include "limactl-c/cli/images.h"
 #include "limactl-c/cli/say.h"
+#include "limactl-c/config/locator.h"
 #include "limactl-c/store/paths.h"
 
 enum { IMAGE_DISK, IMAGE_KERNEL, IMAGE_INITRD, IMAGE_ENGINE, FINDINGS_TEXT_MAX = 1 << 20 };
@@ -28,7 +29,8 @@ void setup_fini(struct setup *s)
 int setup_read(struct setup *s, const char *locator, struct err *e)
 {
 	s->label = xstrdup(strcmp(locator, "-") ? locator : "standard input");
-	return cfg_template_read(locator, &s->text, &s->name, e);
+	s->name = locator_instance_name(locator);
+	return locator_read(locator, NULL, NULL, &s->text, e);
 }
 
 int setup_read_inst(struct setup *s, const struct inst *i, struct err *e)

@@ -163,8 +163,4 @@ char *cfg_expand(const char *text, const struct cfg_var *var, size_t n);
  */
 char *cfg_text_set(const char *text, size_t len, const char *key, const char *value, struct err *e);
 
-/* Finds a template: file path, "template:NAME" (search path), "-" (stdin). Appends its text; *name
- * gets the instance name it suggests (malloc'd; NULL for stdin). */
-int cfg_template_read(const char *locator, struct buf *text, char **name, struct err *e);
-
 #endif

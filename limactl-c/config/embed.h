@@ -8,20 +8,26 @@
 #include "lib/err.h"
 #include "limactl-c/yaml/ynode.h"
 
-/* How a locator that is no file is read: http(s) needs the program image. digest may be NULL. */
+/* How a text is read that needs the program image: the one an http(s) URL gives, or with a digest that of a file, given
+ * by its path. digest may be NULL; else the text has it. */
 struct embed_reader {
 	int (*read_url)(void *arg, const char *url, const char *digest, struct buf *text, struct err *e);
 	void *arg;
 };
 
 struct embed {
-	const struct embed_reader *reader;
-	bool files; /* provision[].file and probes[].file too (--embed-all, create); else only base */
+	const struct embed_reader *reader; /* NULL: URLs are refused */
+	const char *first; /* a base before all others: $LIMA_HOME/_config/base.yaml; NULL: none */
+	bool all; /* what template: names too (create, --embed-all); else it stays named, what follows it must be so too */
 };
 
-/* The template at locator (used for relative ones) with its bases merged in, depth first; base is gone. $LIMA_HOME's
- * _config/base.yaml comes first when there is one. NULL with *e: what could not be read, a loop, a base that is no template. */
+/* The template at locator (for relative ones, and for messages) with its bases merged in, depth first, and the scripts
+ * of provision[].file and probes[].file in place. root is not changed. NULL with *e: what could not be read, a loop, a
+ * base that is no template. */
 struct ynode *embed_template(struct yn_pool *p, const struct ynode *root, const char *locator, const struct embed *how,
 			     struct err *e);
+
+/* Only makes base: and file: locators hold from anywhere, in place. */
+int embed_absolute(struct yn_pool *p, struct ynode *root, const char *locator, struct err *e);
 
 #endif
