@@ -15,7 +15,7 @@ enum { FIRST_ROW = 256, COUNT_MAX = 1 << 20, DURATION_MAX = 366 * 24 * 3600, WOR
 
 int opt_parse_gib(const char *text, double *gib, struct err *e)
 {
-	const double least = 1.0 / (1 << 20), most = 1 << 20; /* a kibibyte, a pebibyte */
+	const double least = 1.0 / 1024, most = 1 << 20; /* a mebibyte, a pebibyte */
 	char *end;
 
 	errno = 0;
@@ -193,6 +193,30 @@ static int store(const struct opt *o, void *dest, char *text, struct err *e)
 		return add_items(at, text, e);
 	}
 	return 0;
+}
+
+bool opt_given(const struct opt *o, const void *dest)
+{
+	const void *at = (const char *)dest + o->offset;
+
+	switch (o->type) {
+	case OPT_FLAG:
+		return *(const bool *)at;
+	case OPT_TRISTATE:
+		return *(const enum opt_tristate *)at != OPT_UNSET;
+	case OPT_STRING:
+	case OPT_WORD:
+	case OPT_GIB:
+	case OPT_PORT:
+		return *(const char *const *)at != NULL;
+	case OPT_COUNT:
+	case OPT_DURATION:
+		return *(const unsigned *)at != 0;
+	case OPT_LIST:
+	case OPT_COMMAS:
+		return ((const struct opt_list *)at)->count != 0;
+	}
+	return false;
 }
 
 static bool is_flag(const struct opt *o)

@@ -56,6 +56,8 @@ int opts_parse(const struct opt_set *set, size_t sets, bool in_order, int argc, 
 
 void opts_print(const struct opt *opt, FILE *f); /* the help's lines */
 
+bool opt_given(const struct opt *o, const void *dest); /* dest: the struct of its table */
+
 /* "a|b|c": the words that complete its value; NULL when there are none. */
 const char *opt_words(const struct opt *o);
 
