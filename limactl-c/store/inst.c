@@ -166,47 +166,116 @@ static int rename_new(const char *from, const char *to)
 #endif
 }
 
-/* Fills the folder being built. */
-static int write_files(const char *dir, const char *yaml, size_t len, struct err *e)
+/* What a process has in hand: ".NAME.PID.new" while it makes a folder, ".NAME.PID.deleted" while it removes one. */
+#define MADE ".new"
+#define DELETED ".deleted"
+
+/* The PID of such a name, else 0. */
+static pid_t owner(const char *entry)
+{
+	const char *end = ends_with(entry, MADE) ? MADE : ends_with(entry, DELETED) ? DELETED : NULL;
+	auto_free char *name = xstrdup(entry);
+	char *dot;
+
+	if (name[0] != '.' || !end)
+		return 0;
+	name[strlen(name) - strlen(end)] = '\0';
+	dot = strrchr(name, '.');
+	return dot == name ? 0 : (pid_t)atol(dot + 1);
+}
+
+/* What a process that was killed has left, disks and all: nobody else would ever find it. */
+static void finish_others(const char *home)
+{
+	CLEANUP(closedirp) DIR *d = opendir(home);
+	struct dirent *de;
+
+	while (d && (de = readdir(d))) {
+		auto_free char *path = xasprintf("%s/%s", home, de->d_name);
+		pid_t pid = owner(de->d_name);
+		struct err ignored = { 0 };
+
+		if (pid > 0 && kill(pid, 0) < 0 && errno == ESRCH)
+			fs_remove_tree(path, &ignored);
+	}
+}
+
+static int move_to(const char *from, const char *home, const char *name, const char *dir, struct err *e)
+{
+	if (rename_new(from, dir) < 0)
+		return errno == EEXIST || errno == ENOTEMPTY ?
+			       err_set(e, ERR_EXISTS, "instance \"%s\" exists already (%s)", name, dir) :
+			       err_errno(e, "create %s", dir);
+	return fs_sync_dir(home, e);
+}
+
+/* The folder of a new instance of that name, malloc'd; home is made when it is not there. */
+static char *new_dir(const char *name, const char *home, struct err *e)
+{
+	auto_free char *dir = xasprintf("%s/%s", home, name);
+
+	if (inst_check_name(name, e) < 0 || paths_check_dir(dir, e) < 0 || fs_mkdirs(home, 0700, e) < 0)
+		return NULL;
+	return steal(&dir);
+}
+
+int inst_create_by(const char *name, int (*fill)(const char *dir, const void *arg, struct err *e), const void *arg,
+		   struct inst *out, struct err *e)
+{
+	auto_free char *home = paths_home(e), *dir = home ? new_dir(name, home, e) : NULL, *tmp = NULL;
+	struct err ignored = { 0 };
+
+	*out = (struct inst){ 0 };
+	if (!dir)
+		return -1;
+	finish_others(home);
+	tmp = xasprintf("%s/.%s.%ld" MADE, home, name, (long)getpid());
+	if (fs_remove_tree(tmp, e) < 0)
+		return -1;
+	if (mkdir(tmp, 0700) < 0)
+		return err_errno(e, "create instance folder %s", tmp);
+	if (fill(tmp, arg, e) < 0 || move_to(tmp, home, name, dir, e) < 0) {
+		fs_remove_tree(tmp, &ignored);
+		return -1;
+	}
+	out->name = xstrdup(name);
+	out->dir = steal(&dir);
+	return 0;
+}
+
+struct yaml {
+	const char *text;
+	size_t len;
+};
+
+static int write_files(const char *dir, const void *arg, struct err *e)
 {
 	auto_free char *file = path_in(dir, PATH_YAML), *version = path_in(dir, PATH_VERSION);
+	const struct yaml *yaml = arg;
 
-	if (fs_write_atomic(file, yaml, len, 0644, e) < 0)
+	if (fs_write_atomic(file, yaml->text, yaml->len, 0644, e) < 0)
 		return -1;
 	return fs_write_atomic(version, CFG_LIMA_VERSION, strlen(CFG_LIMA_VERSION), 0444, e);
 }
 
 int inst_create(const char *name, const char *yaml, size_t len, struct inst *out, struct err *e)
 {
-	auto_free char *home = NULL, *dir = NULL, *tmp = NULL;
-	struct err ignored = { 0 };
+	const struct yaml y = { yaml, len };
+
+	return inst_create_by(name, write_files, &y, out, e);
+}
+
+int inst_rename(const struct inst *i, const char *name, struct inst *out, struct err *e)
+{
+	auto_free char *home = paths_home(e), *dir = home ? new_dir(name, home, e) : NULL;
+	auto_hold hold = INST_HOLD_INIT;
 
 	*out = (struct inst){ 0 };
-	if (inst_check_name(name, e) < 0 || !(home = paths_home(e)))
-		return -1;
-	dir = xasprintf("%s/%s", home, name);
-	if (paths_check_dir(dir, e) < 0 || fs_mkdirs(home, 0700, e) < 0)
-		return -1;
-	tmp = xasprintf("%s/.%s.XXXXXX", home, name);
-	if (!mkdtemp(tmp))
-		return err_errno(e, "create instance folder %s", tmp);
-	if (write_files(tmp, yaml, len, e) < 0)
-		goto undo;
-	if (rename_new(tmp, dir) < 0) {
-		if (errno == EEXIST || errno == ENOTEMPTY)
-			err_set(e, ERR_EXISTS, "instance \"%s\" exists already (%s)", name, dir);
-		else
-			err_errno(e, "create %s", dir);
-		goto undo;
-	}
-	if (fs_sync_dir(home, e) < 0)
+	if (!dir || inst_hold(i, &hold, e) < 0 || move_to(i->dir, home, name, dir, e) < 0)
 		return -1;
 	out->name = xstrdup(name);
 	out->dir = steal(&dir);
 	return 0;
-undo:
-	fs_remove_tree(tmp, &ignored);
-	return -1;
 }
 
 /* Opens a lock file and tries once; -1 with errno EWOULDBLOCK when another process holds it, or has held it and taken
@@ -280,51 +349,40 @@ const char *inst_status_word(enum inst_status s)
 	return words[s];
 }
 
-#define DELETED ".deleted"
-
-/* ".NAME.PID.deleted" → PID, else 0. */
-static pid_t deleter(const char *entry)
+int inst_hold(const struct inst *i, struct inst_hold *h, struct err *e)
 {
-	auto_free char *name = xstrdup(entry);
-	char *dot;
-
-	if (name[0] != '.' || !ends_with(name, DELETED))
+	*h = (struct inst_hold)INST_HOLD_INIT;
+	/* A folder in the place of a lock is nobody's. */
+	if (((h->ha = inst_lock(i, false, false, e)) >= 0 || e->errnum == EISDIR) &&
+	    ((h->vm = inst_lock(i, true, false, e)) >= 0 || e->errnum == EISDIR)) {
+		*e = (struct err){ 0 };
 		return 0;
-	name[strlen(name) - strlen(DELETED)] = '\0';
-	dot = strrchr(name, '.');
-	return dot == name ? 0 : (pid_t)atol(dot + 1);
+	}
+	inst_release(h);
+	return e->kind == ERR_EXISTS ? err_set(e, ERR_STATE, "instance \"%s\" is running: stop it first", i->name) : -1;
 }
 
-/* What a delete that was killed has left, disks and all: nobody else would ever find it. */
-static void finish_others(const char *home)
+void inst_release(struct inst_hold *h)
 {
-	CLEANUP(closedirp) DIR *d = opendir(home);
-	struct dirent *de;
-
-	while (d && (de = readdir(d))) {
-		auto_free char *path = xasprintf("%s/%s", home, de->d_name);
-		pid_t pid = deleter(de->d_name);
-		struct err ignored = { 0 };
-
-		if (pid > 0 && kill(pid, 0) < 0 && errno == ESRCH)
-			fs_remove_tree(path, &ignored);
-	}
+	if (h->ha >= 0)
+		close(h->ha);
+	if (h->vm >= 0)
+		close(h->vm);
+	*h = (struct inst_hold)INST_HOLD_INIT;
 }
 
 int inst_delete(const struct inst *i, struct err *e)
 {
 	auto_free char *protect = path_in(i->dir, PATH_PROTECTED), *gone = NULL, *home = paths_home(e);
-	auto_close int ha = -1, vm = -1;
+	auto_hold hold = INST_HOLD_INIT;
 
 	if (!home)
 		return -1;
 	if (fs_exists(protect))
 		return err_set(e, ERR_STATE, "instance \"%s\" is protected: remove %s first", i->name, protect);
-	/* Held to the end, so that no start gets in between. A folder in the place of a lock is nobody's. */
-	if (((ha = inst_lock(i, false, false, e)) < 0 && e->errnum != EISDIR) ||
-	    ((vm = inst_lock(i, true, false, e)) < 0 && e->errnum != EISDIR))
-		return e->kind == ERR_EXISTS ? err_set(e, ERR_STATE, "instance \"%s\" is running: stop it first", i->name)
-					     : -1;
+	/* Held to the end, so that no start gets in between. */
+	if (inst_hold(i, &hold, e) < 0)
+		return -1;
 	/* Out of sight first: what others list is there with all its files or not at all. */
 	gone = xasprintf("%s/.%s.%ld" DELETED, home, i->name, (long)getpid());
 	if (fs_remove_tree(gone, e) < 0)

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "lib/cleanup.h"
 #include "lib/err.h"
 
 struct inst {
@@ -35,6 +36,14 @@ void inst_list_free(char **names, size_t count);
 
 /* Makes the folder (0700) with lima.yaml and lima-version complete or not at all (built beside, then renamed). */
 int inst_create(const char *name, const char *yaml, size_t len, struct inst *out, struct err *e);
+/* The same with a folder that fill makes: it gets an empty one. */
+int inst_create_by(const char *name, int (*fill)(const char *dir, const void *arg, struct err *e), const void *arg,
+		   struct inst *out, struct err *e);
+/* A copy of a stopped instance under another name, without what belongs to the one: locks, logs, sockets, its saved state,
+ * its protection. */
+int inst_clone(const struct inst *i, const char *name, struct inst *out, struct err *e);
+/* Gives a stopped instance another name; i stays as it is. */
+int inst_rename(const struct inst *i, const char *name, struct inst *out, struct err *e);
 /* Removes the folder; refused when protected or not stopped. */
 int inst_delete(const struct inst *i, struct err *e);
 
@@ -43,6 +52,15 @@ const char *inst_status_word(enum inst_status s); /* Lima's: Stopped, Running, B
 
 /* Takes one of the locks; the descriptor holds it (inheritable when keep). ERR_EXISTS: another process holds it. */
 int inst_lock(const struct inst *i, bool vm, bool keep, struct err *e);
+
+/* Both locks of a stopped instance, so that nobody starts it meanwhile. */
+struct inst_hold {
+	int ha, vm; /* -1: none, for something else lies in the place of the lock */
+};
+#define INST_HOLD_INIT { -1, -1 }
+int inst_hold(const struct inst *i, struct inst_hold *h, struct err *e); /* ERR_STATE: it is running */
+void inst_release(struct inst_hold *h);
+#define auto_hold CLEANUP(inst_release) struct inst_hold
 
 /* Ends the processes that hold the locks (host agent, machine), for when they cannot be asked. */
 int inst_kill(const struct inst *i, struct err *e);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "lib/cleanup.h"
+#include "limactl-c/base/fs.h"
 #include "limactl-c/store/inst.h"
 #include "limactl-c/store/paths.h"
 #include "tests/unit/tmp_dir.h"
@@ -302,6 +303,123 @@ static void test_kill_ends_the_holders(void **state)
 
 #define T(fn) cmocka_unit_test_setup_teardown(fn, make_home, tmp_dir_remove)
 
+static void write_text(const char *dir, const char *name, const char *text, mode_t mode)
+{
+	char path[300];
+	struct err e = { 0 };
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	assert_int_equal(fs_write_atomic(path, text, strlen(text), mode, &e), 0);
+}
+
+static bool has(const char *dir, const char *name)
+{
+	char path[300];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return access(path, F_OK) == 0;
+}
+
+static void test_clone(void **state)
+{
+	static const char *const left_out[] = { "protected", "ha.pid", "ga.sock", "x.tmp", "ha.lock", "vm.lock", "ha.stderr.log",
+						"vm.state", "vm.state.json", "settings", "initrd" };
+	struct inst a = create("a"), b;
+	struct err e = { 0 };
+	char path[300];
+	struct stat st;
+
+	(void)state;
+	for (size_t n = 0; n < sizeof(left_out) / sizeof(*left_out); n++)
+		write_text(a.dir, left_out[n], "x", 0600);
+	write_text(a.dir, "vz-identifier", "x", 0600);
+	write_text(a.dir, "disk", "content", 0640);
+	assert_int_equal(inst_clone(&a, "b", &b, &e), 0);
+	for (size_t n = 0; n < sizeof(left_out) / sizeof(*left_out); n++)
+		assert_false(has(b.dir, left_out[n]));
+	snprintf(path, sizeof(path), "%s/vz-identifier", b.dir);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_size, 0);
+	snprintf(path, sizeof(path), "%s/disk", b.dir);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_size, 7);
+	assert_int_equal(st.st_mode & 0777, 0640);
+	assert_true(has(b.dir, "lima.yaml") && has(b.dir, "lima-version"));
+	inst_fini(&b);
+	assert_int_equal(inst_clone(&a, "b", &b, &e), -1);
+	assert_int_equal(e.kind, ERR_EXISTS);
+	inst_fini(&a);
+}
+
+static void test_clone_that_fails_leaves_nothing(void **state)
+{
+	struct inst a = create("a"), b;
+	struct err e = { 0 };
+	char deep[3000] = "";
+
+	/* Deeper than a copy goes. */
+	snprintf(deep, sizeof(deep), "%s", a.dir);
+	for (int n = 0; n < 40; n++) {
+		snprintf(deep + strlen(deep), sizeof(deep) - strlen(deep), "/d");
+		assert_int_equal(mkdir(deep, 0700), 0);
+	}
+	assert_int_equal(inst_clone(&a, "b", &b, &e), -1);
+	assert_non_null(strstr(e.msg, "folders deep"));
+	assert_int_equal(count_all(), 1);
+	snprintf(deep, sizeof(deep), ".b.%ld.new", (long)getpid());
+	assert_false(has(*state, deep));
+	inst_fini(&a);
+}
+
+static void test_what_runs_is_neither_cloned_nor_renamed(void **state)
+{
+	struct inst a = create("a"), b;
+	struct err e = { 0 };
+	auto_close int lock = inst_lock(&a, true, false, &e);
+
+	(void)state;
+	assert_true(lock >= 0);
+	assert_int_equal(inst_clone(&a, "b", &b, &e), -1);
+	assert_int_equal(e.kind, ERR_STATE);
+	assert_int_equal(inst_rename(&a, "b", &b, &e), -1);
+	assert_int_equal(e.kind, ERR_STATE);
+	assert_int_equal(count_all(), 1);
+	inst_fini(&a);
+}
+
+static void test_rename(void **state)
+{
+	struct inst a = create("a"), b = create("b"), c;
+	struct err e = { 0 };
+
+	(void)state;
+	assert_int_equal(inst_rename(&a, "b", &c, &e), -1);
+	assert_int_equal(e.kind, ERR_EXISTS);
+	assert_int_equal(inst_rename(&a, "c", &c, &e), 0);
+	assert_false(has(*state, "a"));
+	assert_true(has(c.dir, "lima.yaml"));
+	inst_fini(&a);
+	inst_fini(&b);
+	inst_fini(&c);
+}
+
+static void test_what_a_killed_process_was_making_goes_away(void **state)
+{
+	struct err e = { 0 };
+	char name[60];
+	pid_t pid = fork_child();
+	struct inst a;
+
+	if (pid == 0)
+		_exit(0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	snprintf(name, sizeof(name), "%s/.x.%ld.new", (const char *)*state, (long)pid);
+	assert_int_equal(fs_mkdirs(name, 0700, &e), 0);
+	a = create("a");
+	assert_int_equal(access(name, F_OK), -1);
+	inst_fini(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -312,6 +430,11 @@ int main(void)
 		T(test_list_with_rubble),
 		T(test_status_is_the_lock),
 		T(test_running_is_not_deleted),
+		T(test_clone),
+		T(test_clone_that_fails_leaves_nothing),
+		T(test_what_runs_is_neither_cloned_nor_renamed),
+		T(test_rename),
+		T(test_what_a_killed_process_was_making_goes_away),
 		T(test_looking_does_not_disturb),
 		T(test_kill_ends_the_holders),
 	};
