@@ -6,10 +6,25 @@
 
 enum { INDENT_MAX = 1000 };
 
+/* Forgets where the tree is from and how it was written: it is written block by block, without comments. */
+static void forget(struct ynode *n)
+{
+	n->origin = NULL;
+	n->source = NULL;
+	n->style = YN_PLAIN;
+	n->anchored = n->aliased = n->linked = false;
+	for (size_t i = 0; i < n->count; i++) {
+		forget(n->item[i]);
+		if (n->key)
+			forget(n->key[i]);
+	}
+}
+
 /* The value as a node for the emitters. */
 static struct ynode *to_node(struct run *r, const struct value *v)
 {
 	auto_buf text = run_buffer();
+	struct ynode *copy;
 
 	switch (v->kind) {
 	case VALUE_NONE:
@@ -27,8 +42,9 @@ static struct ynode *to_node(struct run *r, const struct value *v)
 	case VALUE_STRING:
 		return yn_scalar(r->pool, YN_STRING, v->s, v->len);
 	default:
-		/* A copy: what is patched or emitted with its comments is the original. */
-		return yn_copy(r->pool, v->node);
+		copy = yn_copy(r->pool, v->node);
+		forget(copy);
+		return copy;
 	}
 }
 

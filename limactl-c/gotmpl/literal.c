@@ -58,8 +58,8 @@ int literal_number(struct run *r, struct word text, struct value *out)
 	int base;
 
 	if (text.len >= sizeof(copy) || memchr(text.s, '_', text.len) || text.s[text.len - 1] == 'i')
-		return run_fail(r, "\"%.40s\" is no number that can be used here: no _, no i, at most %d characters",
-				text.s, NUMBER_MAX - 1);
+		return run_fail(r, "\"%.*s\" is no number that can be used here: no _, no i, at most %d characters",
+				text.len > 40 ? 40 : (int)text.len, text.s, NUMBER_MAX - 1);
 	memcpy(copy, text.s, text.len);
 	copy[text.len] = '\0';
 	minus = *p == '-';

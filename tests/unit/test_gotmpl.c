@@ -107,6 +107,139 @@ static void test_templates_give_what_go_gives(void **state)
 		fail_msg("%d of %d differ", wrong, count);
 }
 
+/* What the template gives; "LINE: error" when it is refused. */
+static char *render(const char *template, size_t len, const char *data, const struct gotmpl_options *o)
+{
+	auto_buf out = BUF_INIT(TEXT_MAX);
+	struct err e = { 0 };
+	unsigned line = 0;
+
+	assert_int_equal(buf_adds(&out, "before "), 0);
+	if (gotmpl_render(template, len, tree(data), o, &out, &line, &e) == 0)
+		return yn_strndup(pool, out.data + 7, out.len - 7);
+	assert_int_equal(out.len, 7);
+	assert_string_equal(out.data, "before ");
+	return yn_printf(pool, "%u: %s", line, e.msg);
+}
+
+static void assert_gives(const char *template, const char *data, const struct gotmpl_options *o, const char *what)
+{
+	assert_string_equal(render(template, strlen(template), data, o), what);
+}
+
+static void test_errors_say_what_is_wrong_and_where(void **state)
+{
+	static const struct {
+		const char *template, *says;
+	} rows[] = {
+		{ "a\n{{.State}}", "2: there is no field \"State\"" },
+		{ "{{.s.State}}", "1: there is no field \"State\" in text" },
+		{ "a\n{{if .s}}\nb\n", "2: a block has no {{end}}" },
+		{ "a\n{{if .s}}\nb{{else}}\n", "2: a block has no {{end}}" },
+		{ "\n\n{{if .s}}a{{else}}b{{else}}c{{end}}", "3: a block has two {{else}}" },
+		{ "\n{{end}}", "2: {{end}} without a block" },
+		{ "{{.s", "1: an action has no end: }} is missing" },
+		{ "{{Names}}", "1: there is no function \"Names\"" },
+		{ "{{$x}}", "1: there is no variable $x" },
+		{ "{{define \"x\"}}{{end}}",
+		  "1: unexpected \"define\" begins an action: templates inside templates are not supported" },
+		{ "{{.\xc3\xa9}}",
+		  "1: names hold letters a-z, A-Z, digits and _ here; index gets what has another name" },
+		{ "{{1_000}}", "1: \"1_000\" is no number that can be used here: no _, no i, at most 63 characters" },
+		{ "{{js .s}}", "1: the function js is not supported" },
+		{ "{{printf \"%d\" .s}}", "1: printf: %d does not fit text; use %v" },
+		{ "{{printf \"%e\" 1.5}}",
+		  "1: printf: %e is not supported; %v, %s, %d, %q, %x, %t and %f are" },
+		{ "{{printf \"%d\"}}", "1: printf: there is no value for %d" },
+		{ "{{printf \"a\" 1}}", "1: printf: 1 values more than the format writes" },
+		{ "{{range .s}}{{end}}", "1: range takes a list, a mapping or a whole number, not text" },
+		{ "{{eq 1 \"a\"}}", "1: eq cannot compare a whole number with text" },
+		{ "{{len}}", "1: len takes 1 argument, not 0" },
+		{ "{{.large}}", "1: 9223372036854775808 is too large: whole numbers have 64 bits" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		assert_gives(rows[i].template, "{s: text, large: 9223372036854775808}", &(struct gotmpl_options){ 0 }, rows[i].says);
+}
+
+static void test_fields_are_found_in_any_case_when_asked(void **state)
+{
+	const struct gotmpl_options fold = { .fold = true };
+	const char *data = "{config: {cpus: 4, CPUS: 5, vmType: qemu}}";
+
+	(void)state;
+	assert_gives("{{.Config.cpus}} {{.CONFIG.CPUS}} {{.Config.CPUs}} {{.Config.VMType}}", data, &fold, "4 5 4 qemu");
+	assert_gives("{{.Config}}", data, &(struct gotmpl_options){ 0 }, "1: there is no field \"Config\"");
+	assert_gives("{{.Configs}}", data, &fold, "1: there is no field \"Configs\"");
+}
+
+/* Fields of an open map may be missing where they are only asked for. */
+static void test_an_open_map_may_lack_fields_in_conditions(void **state)
+{
+	const struct gotmpl_options o = { .open = "Param" };
+	const char *data = "{Param: {a: x}, Other: {a: x}}";
+
+	(void)state;
+	assert_gives("{{if .Param.b}}yes{{else}}no{{end}}{{if not .Param.b}}!{{end}}", data, &o, "no!");
+	assert_gives("{{if eq .Param.b \"x\"}}yes{{else}}no{{end}}{{or .Param.b 1}}{{index .Param \"b\"}}.", data, &o, "no1.");
+	assert_gives("{{with .Param.b}}yes{{else}}no{{end}}{{range .Param.b}}{{else}}none{{end}}", data, &o, "nonone");
+	assert_gives("{{.Param.b}}", data, &o, "1: there is no field \"b\"");
+	assert_gives("{{$x := .Param.b}}\n{{$x}}", data, &o, "2: there is no field \"b\"");
+	assert_gives("{{print .Param.b}}", data, &o, "1: there is no field \"b\"");
+	assert_gives("{{.Param.b.c}}", data, &o, "1: there is no field \"b\", so no \"c\" of it");
+	assert_gives("{{if .Other.b}}{{end}}", data, &o, "1: there is no field \"b\"");
+	assert_gives("{{if .Params}}{{end}}", data, &o, "1: there is no field \"Params\"");
+}
+
+static void test_limas_functions_are_for_lists_only(void **state)
+{
+	const struct gotmpl_options go = { .go_only = true }, all = { 0 };
+
+	(void)state;
+	assert_gives("{{json .}}", "{a: 1}", &go, "1: there is no function \"json\"");
+	assert_gives("{{json .}}", "{b: [1, x], a: 1}", &all, "{\"b\":[1,\"x\"],\"a\":1}");
+	assert_gives("{{yaml .}}", "{b: [1, x], a: {c: \"1\"}}", &all, "---\nb:\n- 1\n- x\na:\n  c: \"1\"");
+	assert_gives("{{yaml .a}}", "{a: x}", &all, "---\nx");
+}
+
+static void test_what_never_ends_is_ended(void **state)
+{
+	const struct gotmpl_options o = { 0 };
+	auto_buf deep = BUF_INIT(TEXT_MAX), many = BUF_INIT(TEXT_MAX), parens = BUF_INIT(TEXT_MAX), small = BUF_INIT(10);
+	struct err e;
+
+	(void)state;
+	for (int i = 0; i < 101; i++) {
+		assert_int_equal(buf_adds(&deep, "{{if 1}}"), 0);
+		assert_int_equal(buf_adds(&parens, i ? "(" : "{{("), 0);
+	}
+	for (int i = 0; i < 1001; i++)
+		assert_int_equal(buf_adds(&many, "{{$x := 1}}"), 0);
+	assert_gives("\n{{range 1000000000}}{{end}}", "{}", &o, "2: the template needs more than 1000000 steps");
+	assert_gives("{{range 1000}}{{range 1000}}{{range 1000}}{{end}}{{end}}{{end}}", "{}", &o,
+		     "1: the template needs more than 1000000 steps");
+	assert_gives("{{$x := \"0123456789abcdef\"}}{{range 100}}{{$x = print $x $x}}{{end}}", "{}", &o,
+		     "1: the text becomes too long");
+	assert_gives("{{range 100000}}0123456789abcdef0123456789abcdef0123456789abcdef{{end}}", "{}", &o,
+		     "1: the text becomes too long");
+	assert_gives("{{printf \"%1000000d\" 1}}", "{}", &o, "1: printf: a width or precision of more than 1000");
+	assert_gives("{{indent 100000 \"a\"}}", "{}", &o, "1: indent takes 0 to 1000 spaces, not 100000");
+	assert_gives(deep.data, "{}", &o, "1: more than 100 levels of blocks and parentheses");
+	assert_gives(parens.data, "{}", &o, "1: more than 100 levels of blocks and parentheses");
+	assert_gives(many.data, "{}", &o, "1: more than 1000 variables");
+	assert_int_equal(gotmpl_render("0123456789a", 11, tree("{}"), &o, &small, NULL, &e), -1);
+	assert_string_equal(e.msg, "the text becomes too long");
+	assert_int_equal(small.len, 0);
+}
+
+static void test_whether_there_is_an_action(void **state)
+{
+	(void)state;
+	assert_true(gotmpl_has_action("a {{.b}}"));
+	assert_false(gotmpl_has_action("a { {.b}}"));
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -125,6 +258,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_templates_give_what_go_gives),
+		cmocka_unit_test(test_errors_say_what_is_wrong_and_where),
+		cmocka_unit_test(test_fields_are_found_in_any_case_when_asked),
+		cmocka_unit_test(test_an_open_map_may_lack_fields_in_conditions),
+		cmocka_unit_test(test_limas_functions_are_for_lists_only),
+		cmocka_unit_test(test_what_never_ends_is_ended),
+		cmocka_unit_test(test_whether_there_is_an_action),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
