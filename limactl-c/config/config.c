@@ -5,75 +5,55 @@
 
 #include "lib/cleanup.h"
 #include "limactl-c/base/mem.h"
+#include "limactl-c/config/check.h"
+#include "limactl-c/config/fill.h"
 #include "limactl-c/config/load.h"
 #include "limactl-c/config/schema.h"
-#include "limactl-c/config/where.h"
+#include "limactl-c/yaml/parse.h"
 
 void cfg_free(struct cfg *c)
 {
-	for (size_t i = 0; i < schema_count; i++) {
-		/* Rows of list elements are freed with their list. */
-		if (!strstr(schema[i].path, "[]") && schema[i].type != KEY_LATER)
-			schema_clear(&schema[i], c);
-	}
+	schema_clear("", c);
 	free(c->cpu_type);
-	where_free(c);
+	yn_pool_free(c->pool);
 	*c = (struct cfg){ 0 };
 }
 
-/* The end of the three calls below: the findings are written, and a configuration with errors is
- * not handed out. */
-static int write_findings(struct findings *f, const char *name, struct buf *out, struct err *e)
+/* One text as a tree; NULL when there is none, or when it is wrong, which is a finding then. */
+static struct ynode *read_text(struct yn_pool *p, const struct cfg_text *t, struct findings *f)
 {
-	int rc = findings_result(f, name, e);
+	const struct ynode *root = t->text ? yn_parse(p, t->name, t->text, t->len, f) : NULL;
 
-	findings_sort(f);
-	for (size_t i = 0; i < f->count; i++) {
-		auto_free char *line = finding_line(&f->item[i]);
-
-		buf_addf(out, "%s%s\n", f->item[i].warning ? "warning: " : "", line);
+	if (!root)
+		return NULL;
+	if (root->kind != YN_MAP) {
+		finding_error(f, yn_place(root), NULL, "a template is a mapping of keys to values, not %s",
+			      yn_kind_word(root->kind));
+		return NULL;
 	}
-	findings_fini(f);
-	return rc;
+	return yn_copy(p, root);
 }
 
-static int finish(struct cfg *c, const char *name, struct findings *f, struct buf *findings,
-		  struct err *e)
+bool cfg_read(const struct cfg_input *in, struct cfg *out, struct findings *f)
 {
-	if (write_findings(f, name, findings, e) == 0)
-		return 0;
-	cfg_free(c);
-	return -1;
-}
-
-int cfg_parse(const char *name, const char *text, size_t len, struct cfg *out, struct buf *findings,
-	      struct err *e)
-{
-	struct findings f = { 0 };
+	size_t errors = f->errors;
+	struct cfg c = { .pool = yn_pool_new() };
 
 	*out = (struct cfg){ 0 };
-	load_text(name, text, len, out, &f);
-	return finish(out, name, &f, findings, e);
-}
-
-int cfg_validate(const struct cfg *c, const char *name, struct buf *findings, struct err *e)
-{
-	struct findings f = { 0 };
-
-	validate_rules(c, name, &f);
-	return write_findings(&f, name, findings, e);
-}
-
-int cfg_load(const char *name, const char *text, size_t len, const struct cfg_host *h,
-	     struct cfg *out, struct buf *findings, struct err *e)
-{
-	struct findings f = { 0 };
-
-	*out = (struct cfg){ 0 };
-	/* Other layers (default.yaml, override.yaml) are merged here, before the defaults. */
-	if (load_text(name, text, len, out, &f)) {
-		cfg_fill(out, h);
-		validate_rules(out, name, &f);
+	c.given = read_text(c.pool, &in->instance, f);
+	if (c.given) {
+		load_moved(&c, f);
+		load_given(&c, in->instance.name, in->lenient, f);
+		fill_defaults(&c, in->host);
+		fill_derived(&c, in);
+		validate_values(&c, in->instance.name, f);
+		validate_rules(&c, in, f);
+		fill_plain(&c);
 	}
-	return finish(out, name, &f, findings, e);
+	if (f->errors > errors || !c.given) {
+		cfg_free(&c);
+		return false;
+	}
+	*out = c;
+	return true;
 }

@@ -1,200 +1,241 @@
-/* dump.c - a filled configuration as JSON, driven by the table of keys. What is not set is left
- * out. */
+/* dump.c - a filled configuration as a tree, driven by the table of keys. What is not set is left out. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/buf.h"
 #include "lib/cleanup.h"
-#include "limactl-c/base/mem.h"
 #include "limactl-c/base/text.h"
 #include "limactl-c/config/config.h"
 #include "limactl-c/config/schema.h"
+#include "limactl-c/config/size.h"
+#include "lib/buf.h"
 
-enum { DUMP_MAX = 64 << 20, CHILDREN_MAX = 64 };
+enum { DUMP_MAX = 64 << 20, NUMBER_MAX = 24 };
 
-static void put(struct buf *b, const char *s)
+/* A value's text, row and struct, and what was given for it (NULL: nothing). */
+struct member {
+	const struct schema_node *schema;
+	const char *base;
+	const struct ynode *given;
+};
+
+static struct ynode *placed(struct ynode *n, const struct ynode *given)
 {
-	if (buf_adds(b, s) < 0)
-		abort(); /* memory: a configuration is far smaller than DUMP_MAX */
-}
-
-static void put_string(struct buf *b, const char *s)
-{
-	put(b, "\"");
-	for (; *s; s++) {
-		unsigned char c = (unsigned char)*s;
-		char text[8];
-
-		if (c < 0x20 || c == 0x7f)
-			snprintf(text, sizeof(text), "\\u%04x", c);
-		else
-			snprintf(text, sizeof(text), "%s%c", c == '"' || c == '\\' ? "\\" : "", c);
-		put(b, text);
+	if (n && given) {
+		n->source = given->source;
+		n->line = given->line;
+		n->column = given->column;
 	}
-	put(b, "\"");
+	return n;
 }
 
-static void put_number(struct buf *b, uint64_t n)
+static const struct ynode *item_of(const struct ynode *list, size_t i)
 {
-	char text[24];
-
-	snprintf(text, sizeof(text), "%" PRIu64, n);
-	put(b, text);
+	return list && list->kind == YN_LIST && i < list->count ? list->item[i] : NULL;
 }
 
-static bool put_range(struct buf *b, const uint32_t range[2])
+static struct ynode *number(struct yn_pool *p, uint64_t n)
 {
-	if (!range[0] && !range[1])
-		return false;
-	put(b, "[");
-	put_number(b, range[0]);
-	put(b, ", ");
-	put_number(b, range[1]);
-	put(b, "]");
-	return true;
+	char text[NUMBER_MAX];
+
+	return yn_scalar(p, YN_INT, text, (size_t)snprintf(text, sizeof(text), "%" PRIu64, n));
 }
 
-static bool put_flags(struct buf *b, const struct key *k, const bool *flag)
+/* "4GiB" where that is exact. */
+static struct ynode *size(struct yn_pool *p, uint64_t bytes)
 {
-	const char *p = k->allowed;
+	auto_free char *text = text_size(bytes);
+	uint64_t again;
+	struct err e;
+
+	return size_parse(text, &again, &e) == 0 && again == bytes ? yn_string(p, text) : number(p, bytes);
+}
+
+static struct ynode *seconds(struct yn_pool *p, uint32_t n)
+{
+	auto_free char *text = text_duration(n);
+
+	return yn_string(p, text);
+}
+
+static struct ynode *range(struct yn_pool *p, const struct member *m)
+{
+	const uint32_t *port = (const uint32_t *)(const void *)(m->base + m->schema->key->at);
+	struct ynode *list = NULL;
+
+	for (size_t i = 0; i < 2 && (port[0] || port[1]); i++) {
+		list = list ? list : yn_list(p);
+		yn_add(p, list, placed(number(p, port[i]), item_of(m->given, i)));
+	}
+	return list;
+}
+
+static struct ynode *flags(struct yn_pool *p, const struct member *m)
+{
+	const bool *flag = (const bool *)(m->base + m->schema->key->at);
+	const char *words = m->schema->key->allowed;
+	struct ynode *list = yn_list(p);
 	char word[64];
-	bool any = false;
 
-	put(b, "[");
-	for (size_t i = 0; schema_next_word(&p, word, sizeof(word)); i++) {
-		if (!flag[i])
-			continue;
-		put(b, any ? ", " : "");
-		put_string(b, word);
-		any = true;
+	for (size_t i = 0; schema_next_word(&words, word, sizeof(word)); i++) {
+		if (flag[i])
+			yn_add(p, list, placed(yn_string(p, word), m->given));
 	}
-	put(b, "]");
-	return true;
+	return list;
 }
 
-static bool put_pairs(struct buf *b, const struct key *k, const char *base)
+static size_t count_of(const struct member *m)
 {
-	const struct cfg_env *pair = *(struct cfg_env *const *)(const void *)(base + k->at);
-	size_t count = *(const size_t *)(const void *)(base + k->count_at);
-
-	for (size_t i = 0; i < count; i++) {
-		put(b, i ? ", " : "{");
-		put_string(b, pair[i].key);
-		put(b, ": ");
-		put_string(b, pair[i].value);
-	}
-	put(b, count ? "}" : "");
-	return count;
+	return *(const size_t *)(const void *)(m->base + m->schema->key->count_at);
 }
 
-static bool put_strings(struct buf *b, const struct key *k, const char *base)
+static struct ynode *pairs(struct yn_pool *p, const struct member *m)
 {
-	char *const *s = *(char *const *const *)(const void *)(base + k->at);
-	size_t count = *(const size_t *)(const void *)(base + k->count_at);
+	const struct cfg_env *pair = *(struct cfg_env *const *)(const void *)(m->base + m->schema->key->at);
+	struct ynode *map = count_of(m) || m->given ? yn_map(p) : NULL;
 
-	for (size_t i = 0; i < count; i++) {
-		put(b, i ? ", " : "[");
-		put_string(b, s[i]);
-	}
-	put(b, count ? "]" : "");
-	return count;
+	for (size_t i = 0; i < count_of(m); i++)
+		yn_set(p, map, pair[i].key, placed(yn_string(p, pair[i].value), yn_get(m->given, pair[i].key)));
+	return map;
 }
 
-static bool put_group(struct buf *b, const char *group, const char *base);
-
-static bool put_list(struct buf *b, const struct key *k, const char *base)
+static struct ynode *strings(struct yn_pool *p, const struct member *m)
 {
-	const char *array = *(const void *const *)(const void *)(base + k->at);
-	size_t count = *(const size_t *)(const void *)(base + k->count_at);
-	auto_free char *group = xasprintf("%s[]", k->path);
+	char *const *text = *(char *const *const *)(const void *)(m->base + m->schema->key->at);
+	struct ynode *list = count_of(m) || m->given ? yn_list(p) : NULL;
 
-	for (size_t i = 0; i < count; i++) {
-		put(b, i ? ", " : "[");
-		if (!put_group(b, group, array + i * k->size))
-			put(b, "{}");
-	}
-	put(b, count ? "]" : "");
-	return count;
+	for (size_t i = 0; i < count_of(m); i++)
+		yn_add(p, list, placed(yn_string(p, text[i]), item_of(m->given, i)));
+	return list;
 }
 
-/* Writes the row's value; false when it is not set and nothing was written. */
-static bool put_value(struct buf *b, const struct key *k, const char *base)
+static struct ynode *group(struct yn_pool *p, const struct member *m);
+
+/* An empty list that was given says something: portForwards: [] is not the same as none. */
+static struct ynode *list_of(struct yn_pool *p, const struct member *m)
 {
-	const void *field = base + k->at;
-	const uint32_t *number = field;
+	const struct key *k = m->schema->key;
+	const char *array = *(const char *const *)(const void *)(m->base + k->at);
+	struct ynode *list = count_of(m) || m->given ? yn_list(p) : NULL;
+
+	for (size_t i = 0; i < count_of(m); i++) {
+		struct member element = { m->schema, array + i * k->size, item_of(m->given, i) };
+		struct ynode *map = group(p, &element);
+
+		yn_add(p, list, map ? map : yn_map(p));
+	}
+	return list;
+}
+
+/* A number where 0 is not allowed, or stands for "none". */
+static bool zero_is_unset(const struct key *k)
+{
+	return k->type == KEY_PORT || (k->allowed && strncmp(k->allowed, "0-", 2));
+}
+
+/* NULL: not set. */
+static struct ynode *scalar(struct yn_pool *p, const struct key *k, const void *field)
+{
 	const char *text;
-	auto_free char *duration = NULL;
 
 	switch (k->type) {
 	case KEY_STRING:
 		text = *(const char *const *)field;
-		if (text)
-			put_string(b, text);
-		return text;
+		return text ? yn_string(p, text) : NULL;
 	case KEY_BOOL:
-		put(b, *(const bool *)field ? "true" : "false");
-		return true;
+		return yn_bool(p, *(const bool *)field);
+	case KEY_TRI:
+		return *(const enum cfg_tri *)field ? yn_bool(p, *(const enum cfg_tri *)field == CFG_TRUE) : NULL;
 	case KEY_PORT:
-		if (*number)
-			put_number(b, *number);
-		return *number;
 	case KEY_COUNT:
-		put_number(b, *number);
-		return true;
+		return *(const uint32_t *)field || !zero_is_unset(k) ? number(p, *(const uint32_t *)field) : NULL;
 	case KEY_SIZE:
-		put_number(b, *(const uint64_t *)field);
-		return true;
+		return size(p, *(const uint64_t *)field);
 	case KEY_SECONDS:
-		duration = text_duration(*number);
-		put_string(b, duration);
-		return true;
-	case KEY_RANGE:
-		return put_range(b, number);
-	case KEY_FLAGS:
-		return put_flags(b, k, field);
-	case KEY_PAIRS:
-		return put_pairs(b, k, base);
-	case KEY_STRINGS:
-		return put_strings(b, k, base);
-	case KEY_LIST:
-		return put_list(b, k, base);
+		return seconds(p, *(const uint32_t *)field);
 	default:
-		return false;
+		return NULL;
 	}
 }
 
-/* "{…}" of what is set below group; nothing and false when nothing is. */
-static bool put_group(struct buf *b, const char *group, const char *base)
+static struct ynode *value(struct yn_pool *p, const struct member *m)
 {
-	char *names[CHILDREN_MAX];
-	size_t n = schema_children(group, names, CHILDREN_MAX);
-	bool any = false;
+	static struct ynode *(*const make[KEY_TYPES])(struct yn_pool *, const struct member *) = {
+		[KEY_RANGE] = range, [KEY_FLAGS] = flags, [KEY_PAIRS] = pairs, [KEY_STRINGS] = strings, [KEY_LIST] = list_of,
+	};
+	const struct key *k = m->schema->key;
 
-	for (size_t i = 0; i < n; i++) {
-		auto_free char *path = xasprintf("%s%s%s", group, *group ? "." : "", names[i]);
-		const struct key *k = schema_find(path);
-		size_t before = b->len;
+	if (!k)
+		return group(p, m);
+	return make[k->type] ? make[k->type](p, m) : scalar(p, k, m->base + k->at);
+}
 
-		put(b, any ? ", " : "{");
-		put_string(b, names[i]);
-		put(b, ": ");
-		if (k ? put_value(b, k, base) : put_group(b, path, base)) {
-			any = true;
-		} else {
-			b->len = before;
-			b->data[before] = '\0';
-		}
-		free(names[i]);
+/* The keys directly below a group or in an element of a list; NULL when none is set. */
+static struct ynode *group(struct yn_pool *p, const struct member *m)
+{
+	struct ynode *map = NULL;
+
+	for (const struct schema_node *n = m->schema->child; n; n = n->next) {
+		const struct ynode *given = yn_get(m->given, n->name);
+		struct member one = { n, m->base, given && given->kind != YN_NULL ? given : NULL };
+		struct ynode *v = value(p, &one);
+
+		if (!v)
+			continue;
+		map = map ? map : yn_map(p);
+		yn_set(p, map, n->name, placed(v, one.given));
 	}
-	put(b, any ? "}" : "");
-	return any;
+	return placed(map, m->given);
+}
+
+struct ynode *cfg_tree(const struct cfg *c, struct yn_pool *p)
+{
+	struct member all = { schema_root(), (const char *)c, c->given };
+	struct ynode *map = group(p, &all);
+
+	return map ? map : yn_map(p);
+}
+
+static void put_text(struct buf *b, const char *s)
+{
+	buf_adds(b, "\"");
+	for (; *s; s++) {
+		unsigned char c = (unsigned char)*s;
+
+		if (c < 0x20 || c == 0x7f)
+			buf_addf(b, "\\u%04x", c);
+		else
+			buf_addf(b, "%s%c", c == '"' || c == '\\' ? "\\" : "", c);
+	}
+	buf_adds(b, "\"");
+}
+
+/* TODO(issue 4, in work): yn_json. */
+static void put_json(struct buf *b, const struct ynode *n)
+{
+	if (n->kind == YN_STRING)
+		put_text(b, n->text);
+	else if (yn_is_scalar(n))
+		buf_adds(b, n->text);
+	if (yn_is_scalar(n))
+		return;
+	buf_adds(b, n->kind == YN_MAP ? "{" : "[");
+	for (size_t i = 0; i < n->count; i++) {
+		buf_adds(b, i ? "," : "");
+		if (n->kind == YN_MAP) {
+			put_text(b, n->key[i]->text);
+			buf_adds(b, ":");
+		}
+		put_json(b, n->item[i]);
+	}
+	buf_adds(b, n->kind == YN_MAP ? "}" : "]");
 }
 
 char *cfg_dump(const struct cfg *c)
 {
+	auto_pool p = yn_pool_new();
 	struct buf b = BUF_INIT(DUMP_MAX);
 
-	put_group(&b, "", (const char *)c);
+	put_json(&b, cfg_tree(c, p));
 	return b.data;
 }

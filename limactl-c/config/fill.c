@@ -1,17 +1,17 @@
 /* fill.c - defaults: constants from the table of keys, the rest from facts about the host. */
+#include "limactl-c/config/fill.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/cleanup.h"
 #include "limactl-c/base/mem.h"
-#include "limactl-c/base/text.h"
-#include "limactl-c/config/config.h"
 #include "limactl-c/config/schema.h"
 #include "limactl-c/config/where.h"
 
 #define GIB ((uint64_t)1 << 30)
-enum { CPUS_DEFAULT = 4, UID_DEFAULT = 1000 };
+enum { CPUS_DEFAULT = 4, QUEUE_SIZE_DEFAULT = 1024 };
 
 static void set(char **field, const char *value)
 {
@@ -19,17 +19,23 @@ static void set(char **field, const char *value)
 	*field = xstrdup(value);
 }
 
-static void set_if_none(char **field, const char *value)
+void fill_if_none(char **field, const char *value)
 {
 	if (!*field)
 		*field = xstrdup(value);
 }
 
 /* "default" is Lima's word for "not set". */
-static void set_arch(char **field, const char *value)
+static void set_word(char **field, const char *value)
 {
 	if (!*field || !strcmp(*field, "default"))
 		set(field, value);
+}
+
+static void set_tri(enum cfg_tri *field, bool value)
+{
+	if (*field == CFG_UNSET)
+		*field = value ? CFG_TRUE : CFG_FALSE;
 }
 
 static void default_of(const struct key *k, char *base)
@@ -42,26 +48,33 @@ static void default_of(const struct key *k, char *base)
 	}
 }
 
-/* Constant defaults of one struct: rows directly in group, shown as the group's path with indexes.
- */
-static void fill_constants(const struct cfg *c, const char *group, const char *shown, char *base)
+/* Constant defaults of the struct at base, whose keys were given in map (NULL: none). */
+static void fill_constants(const struct schema_node *group, const struct ynode *map, char *base)
 {
-	size_t n = strlen(group);
+	for (const struct schema_node *n = group->child; n; n = n->next) {
+		const struct ynode *given = yn_get(map, n->name);
+		const struct key *k = n->key;
+		bool none = !given || given->kind == YN_NULL;
 
-	for (size_t i = 0; i < schema_count; i++) {
-		const struct key *k = &schema[i];
-		auto_free char *path = NULL;
+		if (!k) {
+			fill_constants(n, given, base);
+		} else if (k->type == KEY_LIST) {
+			char *array = *(char **)(void *)(base + k->at);
+			size_t count = *(size_t *)(void *)(base + k->count_at);
 
-		if (!k->def || k->type == KEY_LATER || strncmp(k->path, group, n) ||
-		    strstr(k->path + n, "[]"))
-			continue;
-		path = xasprintf("%s%s", shown, k->path + n);
-		/* Text that was given but wrong needs a value too, for those who go on to collect
-		 * findings. */
-		if (k->type == KEY_STRING ? !*(char **)(void *)(base + k->at)
-					  : !where_given(c, path))
+			for (size_t i = 0; i < count; i++)
+				fill_constants(n, none ? NULL : given->item[i], array + i * k->size);
+		} else if (k->def && (k->type == KEY_STRING ? !*(char **)(void *)(base + k->at) : none)) {
+			/* Text that was given but wrong needs a value too, for those who go on to collect findings. */
 			default_of(k, base);
+		}
 	}
+}
+
+static void fill_files(struct cfg_file *file, size_t count, const char *arch)
+{
+	for (size_t i = 0; i < count; i++)
+		set_word(&file[i].arch, arch);
 }
 
 static void fill_images(struct cfg *c)
@@ -69,87 +82,42 @@ static void fill_images(struct cfg *c)
 	for (size_t i = 0; i < c->images; i++) {
 		struct cfg_image *image = &c->image[i];
 
-		set_arch(&image->arch, c->arch);
+		set_word(&image->arch, c->arch);
 		if (image->kernel.location)
-			set_arch(&image->kernel.arch, image->arch);
+			set_word(&image->kernel.arch, image->arch);
 		if (image->initrd.location)
-			set_arch(&image->initrd.arch, image->arch);
+			set_word(&image->initrd.arch, image->arch);
 	}
+	fill_files(c->firmware.image, c->firmware.images, c->arch);
+	fill_files(c->virtio_win, c->virtio_wins, c->arch);
 }
 
-static void fill_range(uint32_t range[2], uint32_t port, const uint32_t otherwise[2])
+/* nerdctl-full 2.3.5 as Lima 2.2 takes it: addresses and digests read from its pkg/limayaml/containerd.yaml, not
+ * fetched by us. */
+static void fill_containerd(struct cfg *c)
 {
-	if (range[0] || range[1])
-		return;
-	range[0] = port ? port : otherwise[0];
-	range[1] = port ? port : otherwise[1];
-}
+#define NERDCTL "https://github.com/containerd/nerdctl/releases/download/v2.3.5/nerdctl-full-2.3.5-linux-"
+	static const struct cfg_file archives[] = {
+		{ .location = NERDCTL "amd64.tar.gz", .arch = "x86_64",
+		  .digest = "sha256:b697295c623639734aaab737523c808fd3cc8d3046039fd94fff1744e4c317aa" },
+		{ .location = NERDCTL "arm64.tar.gz", .arch = "aarch64",
+		  .digest = "sha256:6e4b687f1d138e750a3c8372abc0f81d3d7490b6359c48c0562fc7dfe98859b2" },
+	};
+	bool has_one = !strcmp(c->os, "Linux") && (!strcmp(c->arch, "x86_64") || !strcmp(c->arch, "aarch64"));
 
-static void fill_forward(const struct cfg *c, size_t i)
-{
-	static const uint32_t every_port[2] = { 1, 65535 };
-	struct cfg_port_forward *f = &c->forward[i];
-	auto_free char *shown = xasprintf("portForwards[%zu]", i);
-	auto_free char *zero = xasprintf("%s.guestIPMustBeZero", shown);
-
-	fill_constants(c, "portForwards[]", shown, (char *)f);
-	set_if_none(&f->guest_ip, f->guest_ip_must_be_zero ? "0.0.0.0" : "127.0.0.1");
-	if (!where_given(c, zero))
-		f->guest_ip_must_be_zero = !strcmp(f->guest_ip, "0.0.0.0");
-	fill_range(f->guest_range, f->guest_port, every_port);
-	fill_range(f->host_range, f->host_port, f->guest_range);
-}
-
-/* Names every useradd takes; Lima's rule. */
-static bool name_ok(const char *name)
-{
-	static const char first[] = "abcdefghijklmnopqrstuvwxyz_";
-	static const char rest[] = "abcdefghijklmnopqrstuvwxyz_0123456789-";
-
-	return name && *name && strchr(first, *name) && strspn(name, rest) == strlen(name);
-}
-
-/* Old systems keep names in other encodings: what is not UTF-8 is left out. */
-static char *utf8_only(const char *text)
-{
-	char *out = xmalloc(strlen(text) + 1), *p = out;
-
-	while (*text) {
-		size_t n = text_utf8_length(text);
-
-		memcpy(p, text, n);
-		p += n;
-		text += n ? n : 1;
+	if (!where_given(c, "containerd.user"))
+		c->containerd.user = has_one;
+	if (!c->containerd.archives) {
+		c->containerd.archives = sizeof(archives) / sizeof(*archives);
+		c->containerd.archive = xcalloc(c->containerd.archives, sizeof(*archives));
+		for (size_t i = 0; i < c->containerd.archives; i++)
+			c->containerd.archive[i] = (struct cfg_file){
+				.location = xstrdup(archives[i].location),
+				.arch = xstrdup(archives[i].arch),
+				.digest = xstrdup(archives[i].digest),
+			};
 	}
-	*p = '\0';
-	return out;
-}
-
-static void fill_user(struct cfg *c, const struct cfg_host *h)
-{
-	bool given = c->user.name, lean = !strcmp(c->guest.init, "lean");
-	char uid[16];
-	char *home;
-
-	if (!given)
-		set(&c->user.name, name_ok(h->user) && strcmp(h->user, "admin") ? h->user : "lima");
-	/* Only root itself has number 0: any other name made by root gets the first number of a
-	 * person. */
-	if (!where_given(c, "user.uid")) {
-		bool root = !strcmp(c->user.name, "root");
-
-		c->user.uid = root ? 0 : h->uid ? h->uid : UID_DEFAULT;
-	}
-	if (!c->user.comment)
-		c->user.comment = utf8_only(h->comment ? h->comment : "");
-	set_if_none(&c->user.home,
-		    strcmp(c->user.name, "root") ? "/home/{{.User}}.guest" : "/root");
-	set_if_none(&c->user.shell, lean ? "/bin/sh" : "/bin/bash");
-	snprintf(uid, sizeof(uid), "%u", c->user.uid);
-	home = cfg_expand(c->user.home,
-			  (struct cfg_var[]){ { "User", c->user.name }, { "UID", uid } }, 2);
-	free(c->user.home);
-	c->user.home = home;
+	fill_files(c->containerd.archive, c->containerd.archives, c->arch);
 }
 
 static bool image_has_kernel(const struct cfg *c)
@@ -169,41 +137,103 @@ static void fill_cpu_type(struct cfg *c)
 	}
 }
 
-/* One template serves every architecture. */
-static void fill_engine_disk(struct cfg *c)
+static void fill_guest(struct cfg *c)
 {
 	char *disk = c->guest.engine_disk;
 
+	if (!where_given(c, "guest.directBoot"))
+		c->guest.direct_boot = image_has_kernel(c);
 	if (!disk)
 		return;
+	/* One template serves every architecture. */
 	c->guest.engine_disk = cfg_expand(disk, &(struct cfg_var){ "Arch", c->arch }, 1);
 	free(disk);
 }
 
-void cfg_fill(struct cfg *c, const struct cfg_host *h)
+static bool unsupported(const struct cfg *c, const char *mount_type)
+{
+	for (size_t i = 0; i < c->mount_types_unsupported; i++) {
+		if (!strcmp(c->mount_type_unsupported[i], mount_type))
+			return true;
+	}
+	return false;
+}
+
+/* What each driver chooses. */
+static void fill_driver(struct cfg *c)
+{
+	if (!strcmp(c->vm_type, "vz")) {
+		set_tri(&c->vz.rosetta, false);
+		set_tri(&c->vz.rosetta_binfmt, false);
+		fill_if_none(&c->vz.disk_image_format, "raw");
+		set_tri(&c->ssh.over_vsock, !strcmp(c->os, "Linux"));
+		set_word(&c->mount_type, "virtiofs");
+	} else if (!strcmp(c->vm_type, "krunkit")) {
+		set_word(&c->mount_type, "virtiofs");
+	} else if (!strcmp(c->vm_type, "wsl2")) {
+		set_word(&c->mount_type, "wsl2");
+	} else {
+		fill_if_none(&c->video.vnc_display, "127.0.0.1:0,to=9");
+		set_word(&c->mount_type, unsupported(c, "9p") ? "reverse-sshfs" : "9p");
+	}
+}
+
+static void fill_provision(struct cfg *c)
+{
+	bool bsd = !strcmp(c->os, "Darwin") || !strcmp(c->os, "FreeBSD");
+
+	for (size_t i = 0; i < c->provisions; i++) {
+		struct cfg_provision *p = &c->provision[i];
+		bool data = !strcmp(p->mode, "data"), yq = !strcmp(p->mode, "yq");
+
+		if (!strcmp(p->mode, "dependency"))
+			set_tri(&p->skip_default_dependency_resolution, false);
+		if (data)
+			set_tri(&p->overwrite, true);
+		if (yq)
+			fill_if_none(&p->format, "auto");
+		if (data || yq) {
+			fill_if_none(&p->owner, bsd ? "root:wheel" : "root:root");
+			fill_if_none(&p->permissions, "644");
+		}
+	}
+	for (size_t i = 0; i < c->probes; i++) {
+		if (!c->probe[i].description)
+			c->probe[i].description = xasprintf("user probe %zu/%zu", i + 1, c->probes);
+	}
+}
+
+void fill_defaults(struct cfg *c, const struct cfg_host *h)
 {
 	uint64_t half = h->memory / 2;
 
-	fill_constants(c, "", "", (char *)c);
-	if (!strcmp(c->os, "default"))
-		set(&c->os, "Linux");
-	set_arch(&c->arch, h->arch);
-	set_arch(&c->vm_type, h->darwin && !strcmp(c->arch, h->arch) ? "vz" : "qemu");
+	fill_constants(schema_root(), c->given, (char *)c);
+	set_word(&c->os, "Linux");
+	set_word(&c->arch, h->arch);
+	set_word(&c->vm_type, h->darwin && !strcmp(c->arch, h->arch) ? "vz" : "qemu");
 	if (!c->cpus)
 		c->cpus = h->cpus && h->cpus < CPUS_DEFAULT ? h->cpus : CPUS_DEFAULT;
 	if (!c->memory)
 		c->memory = half && half < 4 * GIB ? half : 4 * GIB;
+	if (h->timezone)
+		fill_if_none(&c->timezone, h->timezone);
 	fill_images(c);
+	fill_containerd(c);
 	fill_cpu_type(c);
-	fill_engine_disk(c);
-	if (!where_given(c, "guest.directBoot"))
-		c->guest.direct_boot = image_has_kernel(c);
+	fill_guest(c);
+	fill_driver(c);
 	fill_user(c, h);
-	for (size_t i = 0; i < c->provisions; i++) {
-		auto_free char *shown = xasprintf("provision[%zu]", i);
-
-		fill_constants(c, "provision[]", shown, (char *)&c->provision[i]);
+	fill_provision(c);
+	fill_forwards(c);
+	for (size_t i = 0; i < c->networks; i++) {
+		if (!c->network[i].interface)
+			c->network[i].interface = xasprintf("lima%zu", i);
 	}
-	for (size_t i = 0; i < c->forwards; i++)
-		fill_forward(c, i);
+	for (size_t i = 0; i < c->mounts; i++) {
+		struct cfg_mount *m = &c->mount[i];
+
+		fill_if_none(&m->ninep.cache, m->writable ? "mmap" : "fscache");
+		if (!m->virtiofs_queue_size && !strcmp(c->mount_type, "virtiofs") && !strcmp(c->vm_type, "qemu"))
+			m->virtiofs_queue_size = QUEUE_SIZE_DEFAULT;
+	}
 }

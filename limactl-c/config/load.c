@@ -1,39 +1,48 @@
 #include "limactl-c/config/load.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/cleanup.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/base/text.h"
 #include "limactl-c/config/schema.h"
 #include "limactl-c/config/where.h"
-#include "limactl-c/yaml/parse.h"
 
 enum { LIST_MAX = 1000, CHILDREN_MAX = 64 };
 
 struct load {
-	const char *name;
-	struct cfg *cfg;
+	const char *name; /* of the file */
+	bool lenient;
 	struct findings *f;
 };
 
 /* One value being read. */
 struct value {
+	const struct schema_node *schema;
 	const struct key *key;
 	const struct ynode *node;
-	const char *shown; /* path with indexes, for people */
-	char *base;        /* struct the row's offsets are in */
+	const struct cfg_path *path;
+	char *base; /* struct the row's offsets are in */
 };
 
-static struct place at(const struct load *l, const struct ynode *n)
+static void ERR_FMT(4, 5) bad(struct load *l, const struct cfg_path *path, const struct ynode *n, const char *fmt, ...)
 {
-	return (struct place){ l->name, n->line, n->column };
+	auto_free char *shown = cfg_path_text(path);
+	char what[400];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof(what), fmt, ap);
+	va_end(ap);
+	finding_error(l->f, n->source ? yn_place(n) : (struct place){ l->name, 0, 0 }, shown, "%s", what);
 }
 
 static void bad_kind(struct load *l, const struct value *v, const char *wanted)
 {
-	finding_error(l->f, at(l, v->node), NULL, "field `%s` must be %s, not %s", v->shown, wanted,
-		      yn_kind_word(v->node->kind));
+	bad(l, v->path, v->node, "must be %s, not %s", wanted, yn_kind_word(v->node->kind));
 }
 
 static bool is_scalar(const struct ynode *n)
@@ -42,15 +51,14 @@ static bool is_scalar(const struct ynode *n)
 }
 
 /* Text without NUL, since it becomes a C string. */
-static bool text_ok(struct load *l, const struct ynode *n, const char *shown)
+static bool text_ok(struct load *l, const struct ynode *n, const struct cfg_path *path)
 {
 	if (!is_scalar(n)) {
-		finding_error(l->f, at(l, n), NULL, "field `%s` must be text, not %s", shown,
-			      yn_kind_word(n->kind));
+		bad(l, path, n, "must be text, not %s", yn_kind_word(n->kind));
 		return false;
 	}
 	if (strlen(n->text) != n->len) {
-		finding_error(l->f, at(l, n), NULL, "field `%s` holds a NUL character", shown);
+		bad(l, path, n, "holds a NUL character");
 		return false;
 	}
 	return true;
@@ -62,9 +70,9 @@ static void load_scalar(struct load *l, const struct value *v)
 		unsigned kinds;
 		const char *word;
 	} wanted[KEY_TYPES] = {
-		[KEY_STRING] = { 1 << YN_STRING | 1 << YN_INT | 1 << YN_FLOAT | 1 << YN_BOOL,
-				 "text" },
+		[KEY_STRING] = { 1 << YN_STRING | 1 << YN_INT | 1 << YN_FLOAT | 1 << YN_BOOL, "text" },
 		[KEY_BOOL] = { 1 << YN_BOOL, "true or false" },
+		[KEY_TRI] = { 1 << YN_BOOL, "true or false" },
 		[KEY_COUNT] = { 1 << YN_INT, "a whole number" },
 		[KEY_PORT] = { 1 << YN_INT, "a port number" },
 		[KEY_SIZE] = { 1 << YN_STRING | 1 << YN_INT | 1 << YN_FLOAT, "a size" },
@@ -74,10 +82,9 @@ static void load_scalar(struct load *l, const struct value *v)
 
 	if (!(wanted[v->key->type].kinds & 1u << v->node->kind))
 		bad_kind(l, v, wanted[v->key->type].word);
-	else if (text_ok(l, v->node, v->shown) &&
+	else if (text_ok(l, v->node, v->path) &&
 		 schema_set(v->key, v->base + v->key->at, v->node->text, &e) < 0)
-		finding_error(l->f, at(l, v->node), NULL, "field `%s` %s%s", v->shown,
-			      strncmp(e.msg, "must", 4) ? "is wrong: " : "", e.msg);
+		bad(l, v->path, v->node, "%s", e.msg);
 }
 
 /* Whether the value is a list (a mapping) that is not too long. */
@@ -88,8 +95,7 @@ static bool collection_ok(struct load *l, const struct value *v, enum yn_kind ki
 		return false;
 	}
 	if (v->node->count > LIST_MAX) {
-		finding_error(l->f, at(l, v->node), NULL, "field `%s` has more than %d entries", v->shown,
-			      LIST_MAX);
+		bad(l, v->path, v->node, "has more than %d entries", LIST_MAX);
 		return false;
 	}
 	return true;
@@ -104,25 +110,36 @@ static void load_range(struct load *l, const struct value *v)
 	if (!collection_ok(l, v, YN_LIST))
 		return;
 	if (v->node->count != 2) {
-		finding_error(l->f, at(l, v->node), NULL,
-			      "field `%s` must have two ports, the first and the last", v->shown);
+		bad(l, v->path, v->node, "must have two ports, the first and the last");
 		return;
 	}
 	for (size_t i = 0; i < 2; i++) {
 		const struct ynode *n = v->node->item[i];
+		struct cfg_path path = { v->path, NULL, i };
 
 		if (n->kind != YN_INT) {
-			finding_error(l->f, at(l, n), NULL,
-				      "field `%s[%zu]` must be a port number, not %s", v->shown, i,
-				      yn_kind_word(n->kind));
+			bad(l, &path, n, "must be a port number, not %s", yn_kind_word(n->kind));
 			return;
 		}
 		if (schema_set(&port, &got[i], n->text, &e) < 0) {
-			finding_error(l->f, at(l, n), NULL, "field `%s[%zu]` %s", v->shown, i, e.msg);
+			bad(l, &path, n, "%s", e.msg);
 			return;
 		}
 	}
 	memcpy(range, got, sizeof(got));
+}
+
+/* A word of a list that allows only some. */
+static bool word_ok(struct load *l, const struct value *v, const struct ynode *n, const struct cfg_path *path)
+{
+	struct err e;
+
+	if (!text_ok(l, n, path))
+		return false;
+	if (schema_check_word(v->key, n->text, &e) == 0)
+		return true;
+	bad(l, path, n, "%s", e.msg);
+	return false;
 }
 
 static void load_flags(struct load *l, const struct value *v)
@@ -132,19 +149,13 @@ static void load_flags(struct load *l, const struct value *v)
 	if (!collection_ok(l, v, YN_LIST))
 		return;
 	for (size_t i = 0; i < v->node->count; i++) {
-		const struct ynode *n = v->node->item[i];
 		const char *p = v->key->allowed;
 		char word[64];
-		struct err e;
 
-		if (!text_ok(l, n, v->shown))
+		if (!word_ok(l, v, v->node->item[i], &(struct cfg_path){ v->path, NULL, i }))
 			continue;
-		if (schema_check_word(v->key, n->text, &e) < 0) {
-			finding_error(l->f, at(l, n), NULL, "field `%s[%zu]` %s", v->shown, i, e.msg);
-			continue;
-		}
 		for (size_t j = 0; schema_next_word(&p, word, sizeof(word)); j++)
-			flag[j] |= !strcmp(word, n->text);
+			flag[j] |= !strcmp(word, v->node->item[i]->text);
 	}
 }
 
@@ -157,12 +168,8 @@ static void load_strings(struct load *l, const struct value *v)
 		return;
 	*list = xcalloc(v->node->count, sizeof(**list));
 	for (size_t i = 0; i < v->node->count; i++) {
-		const struct ynode *n = v->node->item[i];
-		auto_free char *shown = xasprintf("%s[%zu]", v->shown, i);
-
-		where_add(l->cfg, shown, at(l, n));
-		if (text_ok(l, n, shown))
-			(*list)[(*count)++] = xstrdup(n->text);
+		if (word_ok(l, v, v->node->item[i], &(struct cfg_path){ v->path, NULL, i }))
+			(*list)[(*count)++] = xstrdup(v->node->item[i]->text);
 	}
 }
 
@@ -176,24 +183,21 @@ static void load_pairs(struct load *l, const struct value *v)
 	*list = xcalloc(v->node->count, sizeof(**list));
 	for (size_t i = 0; i < v->node->count; i++) {
 		const struct ynode *key = v->node->key[i], *n = v->node->item[i];
-		auto_free char *shown = xasprintf("%s.%s", v->shown, key->text);
 
-		where_add(l->cfg, shown, at(l, key));
 		/* As in Lima, an empty value is the empty text. */
-		if (n->kind != YN_NULL && !text_ok(l, n, shown))
+		if (n->kind != YN_NULL && !text_ok(l, n, &(struct cfg_path){ v->path, key->text, 0 }))
 			continue;
 		(*list)[(*count)++] = (struct cfg_env){ xstrdup(key->text), xstrdup(n->text) };
 	}
 }
 
-static void load_map(struct load *l, const struct ynode *map, const char *group, const char *shown,
-		     char *base);
+static void load_map(struct load *l, const struct ynode *map, const struct schema_node *group,
+		     const struct cfg_path *path, char *base);
 
 static void load_list(struct load *l, const struct value *v)
 {
 	void **array = (void **)(void *)(v->base + v->key->at);
 	size_t *count = (size_t *)(void *)(v->base + v->key->count_at);
-	auto_free char *group = xasprintf("%s[]", v->key->path);
 
 	if (!collection_ok(l, v, YN_LIST))
 		return;
@@ -201,98 +205,120 @@ static void load_list(struct load *l, const struct value *v)
 	*count = v->node->count;
 	for (size_t i = 0; i < *count; i++) {
 		const struct ynode *n = v->node->item[i];
-		auto_free char *shown = xasprintf("%s[%zu]", v->shown, i);
+		struct cfg_path path = { v->path, NULL, i };
 
-		where_add(l->cfg, shown, at(l, n));
 		if (n->kind != YN_MAP)
-			finding_error(l->f, at(l, n), NULL, "field `%s` must be a mapping, not %s", shown,
-				      yn_kind_word(n->kind));
+			bad(l, &path, n, "must be a mapping, not %s", yn_kind_word(n->kind));
 		else
-			load_map(l, n, group, shown, (char *)*array + i * v->key->size);
+			load_map(l, n, v->schema, &path, (char *)*array + i * v->key->size);
 	}
 }
 
-/* A key of Lima that asks for nothing is no reason to refuse a template. */
-static void load_later(struct load *l, const struct value *v)
+/* What load_moved left is wrong in itself. */
+static void load_moved_value(struct load *l, const struct value *v)
 {
-	const struct ynode *n = v->node;
-	const char *def = v->key->def;
-
-	if (is_scalar(n) ? def && !strcmp(n->text, def) : !n->count)
-		return;
-	finding_error(l->f, at(l, n), NULL,
-		      "`%s` is a key of Lima that this version does not support yet%s%s%s",
-		      v->shown, def ? " (only `" : "", def ? def : "", def ? "`)" : "");
+	bad(l, v->path, v->node, "is deprecated and cannot be moved to %s: they are of different kinds", v->key->moved);
 }
 
 static void load_value(struct load *l, const struct value *v)
 {
-	static void (*const load[KEY_TYPES])(struct load *, const struct value *) = {
-		[KEY_STRING] = load_scalar, [KEY_BOOL] = load_scalar, [KEY_COUNT] = load_scalar,
-		[KEY_PORT] = load_scalar,   [KEY_SIZE] = load_scalar, [KEY_SECONDS] = load_scalar,
-		[KEY_RANGE] = load_range,   [KEY_FLAGS] = load_flags, [KEY_PAIRS] = load_pairs,
-		[KEY_LIST] = load_list,     [KEY_LATER] = load_later, [KEY_STRINGS] = load_strings,
+	static void (*const load[])(struct load *, const struct value *) = {
+		[KEY_STRING] = load_scalar,   [KEY_BOOL] = load_scalar, [KEY_TRI] = load_scalar,
+		[KEY_COUNT] = load_scalar,    [KEY_PORT] = load_scalar, [KEY_SIZE] = load_scalar,
+		[KEY_SECONDS] = load_scalar,  [KEY_RANGE] = load_range, [KEY_FLAGS] = load_flags,
+		[KEY_PAIRS] = load_pairs,     [KEY_LIST] = load_list,   [KEY_STRINGS] = load_strings,
+		[KEY_MOVED] = load_moved_value,
 	};
+	_Static_assert(sizeof(load) / sizeof(*load) == KEY_TYPES, "a loader for each type");
 
-	if (v->node->kind == YN_NULL) /* null means: not set */
-		return;
-	where_add(l->cfg, v->shown, at(l, v->node));
 	load[v->key->type](l, v);
 }
 
-static void unknown_key(struct load *l, const struct ynode *key, const char *group,
-			const char *shown)
+static void unknown_key(struct load *l, const struct ynode *key, const struct schema_node *group,
+			const struct cfg_path *path)
 {
-	char *names[CHILDREN_MAX];
-	size_t n = schema_children(group, names, CHILDREN_MAX);
-	const char *near = text_nearest(key->text, (const char *const *)names, n);
+	auto_free char *shown = cfg_path_text(path);
+	const char *names[CHILDREN_MAX], *near;
+	size_t n = 0;
 
-	finding_error(l->f, at(l, key), NULL, "unknown key `%s`%s%s%s", shown,
-		      near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
-	for (size_t i = 0; i < n; i++)
-		free(names[i]);
+	for (const struct schema_node *c = group->child; c && n < CHILDREN_MAX; c = c->next)
+		names[n++] = c->name;
+	near = text_nearest(key->text, names, n);
+	(l->lenient ? finding_warning : finding_error)(l->f, yn_place(key), shown, "unknown key%s%s%s",
+						       near ? "; did you mean " : "", near ? near : "",
+						       near ? "?" : "");
 }
 
-static void load_map(struct load *l, const struct ynode *map, const char *group, const char *shown,
-		     char *base)
+static void load_map(struct load *l, const struct ynode *map, const struct schema_node *group,
+		     const struct cfg_path *path, char *base)
 {
-	const char *dot = *group ? "." : "";
-
 	for (size_t i = 0; i < map->count; i++) {
 		const struct ynode *key = map->key[i], *n = map->item[i];
-		auto_free char *path = xasprintf("%s%s%s", group, dot, key->text);
-		auto_free char *path_shown = xasprintf("%s%s%s", shown, dot, key->text);
-		/* A key that is empty or written with dots or brackets is no path. */
-		bool word = *key->text && !strpbrk(key->text, ".[");
-		const struct key *k = word ? schema_find(path) : NULL;
+		const struct schema_node *s = schema_child(group, key->text);
+		struct cfg_path at = { path, key->text, 0 };
 
-		if (k) {
-			load_value(l, &(struct value){ k, n, path_shown, base });
-		} else if (!word || !schema_is_group(path)) {
-			unknown_key(l, key, group, path_shown);
-		} else if (n->kind == YN_MAP) {
-			where_add(l->cfg, path_shown, at(l, n));
-			load_map(l, n, path, path_shown, base);
-		} else if (n->kind != YN_NULL) {
-			finding_error(l->f, at(l, n), NULL, "field `%s` must be a mapping, not %s",
-				      path_shown, yn_kind_word(n->kind));
-		}
+		if (!s)
+			unknown_key(l, key, group, &at);
+		else if (n->kind == YN_NULL) /* null means: not set */
+			continue;
+		else if (s->key)
+			load_value(l, &(struct value){ s, s->key, n, &at, base });
+		else if (n->kind == YN_MAP)
+			load_map(l, n, s, &at, base);
+		else
+			bad(l, &at, n, "must be a mapping, not %s", yn_kind_word(n->kind));
 	}
 }
 
-bool load_text(const char *name, const char *text, size_t len, struct cfg *out, struct findings *f)
+void load_given(struct cfg *c, const char *name, bool lenient, struct findings *f)
 {
-	struct load l = { name, out, f };
-	auto_pool pool = yn_pool_new();
-	const struct ynode *root = yn_parse(pool, name, text, len, f);
-	bool is_map;
+	load_map(&(struct load){ name, lenient, f }, c->given, schema_root(), NULL, (char *)c);
+}
 
-	if (root && root->kind == YN_MAP)
-		load_map(&l, root, "", "", (char *)out);
-	else if (root)
-		finding_error(f, at(&l, root), NULL, "a template is a mapping of keys to values, not %s",
-			      yn_kind_word(root->kind));
-	is_map = root && root->kind == YN_MAP;
-	where_sort(out);
-	return is_map;
+/* Adds what from holds and to does not; false when they cannot be one. */
+static bool add_missing(struct yn_pool *p, struct ynode *to, const struct ynode *from)
+{
+	if (to->kind != YN_MAP || from->kind != YN_MAP)
+		return false;
+	for (size_t i = 0; i < from->count; i++) {
+		const struct ynode *has = yn_get(to, from->key[i]->text);
+
+		if (!has || has->kind == YN_NULL)
+			yn_put(p, to, from->key[i], from->item[i]);
+	}
+	return true;
+}
+
+/* Puts value at path, making the mappings on the way; false when something else is in the way. */
+static bool put_at(struct yn_pool *p, struct ynode *map, const char *path, struct ynode *value)
+{
+	size_t n = strcspn(path, ".");
+	auto_free char *name = xstrndup(path, n);
+	struct ynode *next = yn_get(map, name);
+
+	if (!path[n]) {
+		if (next && next->kind != YN_NULL)
+			return add_missing(p, next, value);
+		yn_set(p, map, name, value);
+		return true;
+	}
+	if (!next || next->kind == YN_NULL) {
+		next = yn_map(p);
+		yn_set(p, map, name, next);
+	}
+	return next->kind == YN_MAP && put_at(p, next, path + n + 1, value);
+}
+
+void load_moved(struct cfg *c, struct findings *f)
+{
+	for (size_t i = 0; i < schema_count; i++) {
+		const struct key *k = &schema[i];
+		size_t at = k->type == KEY_MOVED ? yn_find(c->given, k->path, strlen(k->path)) : c->given->count;
+
+		if (at == c->given->count || c->given->item[at]->kind == YN_NULL ||
+		    !put_at(c->pool, c->given, k->moved, c->given->item[at]))
+			continue;
+		finding_warning(f, yn_place(c->given->key[at]), k->path, "is deprecated; write %s", k->moved);
+		yn_remove(c->given, at);
+	}
 }

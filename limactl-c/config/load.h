@@ -2,14 +2,14 @@
 #ifndef LIMA_LOAD_H
 #define LIMA_LOAD_H
 
-#include "limactl-c/config/config.h"
 #include "limactl-c/base/finding.h"
+#include "limactl-c/config/config.h"
 
-/* Fills what the text sets; a value that is wrong is left unset and becomes a finding. False when
- * the text is not even a YAML mapping. name is borrowed by the findings. */
-bool load_text(const char *name, const char *text, size_t len, struct cfg *out, struct findings *f);
+/* Moves values of former keys (KEY_MOVED) to where they belong now, with a warning each. c->given is changed. */
+void load_moved(struct cfg *c, struct findings *f);
 
-/* The rules of cfg_validate(). */
-void validate_rules(const struct cfg *c, const char *name, struct findings *f);
+/* Fills c with what c->given sets; a value that is wrong is left unset and becomes a finding. name: of the file where
+ * no place is known. */
+void load_given(struct cfg *c, const char *name, bool lenient, struct findings *f);
 
 #endif

@@ -12,51 +12,101 @@
 #include "limactl-c/config/size.h"
 #include "limactl-c/yaml/yscalar.h"
 
-enum { WORD_SIZE = 64, WORDS_MAX = 16 };
+enum { WORD_SIZE = 64, WORDS_MAX = 16, NODES_MAX = 320 };
+
+static struct schema_node nodes[NODES_MAX];
+static size_t node_count;
+
+/* The child called by the n bytes at name, made at the end of the group's children when there is none. */
+static struct schema_node *add_child(struct schema_node *group, const char *name, size_t n)
+{
+	struct schema_node **last = &group->child, *made;
+
+	for (; *last; last = &(*last)->next) {
+		if (!strncmp((*last)->name, name, n) && !(*last)->name[n])
+			return *last;
+	}
+	if (node_count == NODES_MAX || n >= SCHEMA_NAME_MAX)
+		abort(); /* the table outgrew the tree */
+	made = &nodes[node_count++];
+	memcpy(made->name, name, n);
+	*last = made;
+	return made;
+}
+
+const struct schema_node *schema_root(void)
+{
+	if (node_count)
+		return nodes;
+	node_count = 1;
+	for (size_t i = 0; i < schema_count; i++) {
+		struct schema_node *at = nodes;
+
+		for (const char *p = schema[i].path; *p; p += *p == '.') {
+			size_t n = strcspn(p, ".[");
+
+			at = add_child(at, p, n);
+			p += n;
+			if (*p == '[')
+				p += strlen("[]");
+		}
+		at->key = &schema[i];
+	}
+	return nodes;
+}
+
+const struct schema_node *schema_child(const struct schema_node *group, const char *name)
+{
+	const struct schema_node *n = group->child;
+
+	while (n && strcmp(n->name, name))
+		n = n->next;
+	return n;
+}
+
+/* The node of a path; "images[]" and "images" are the same one. */
+static const struct schema_node *node_of(const char *path)
+{
+	const struct schema_node *at = schema_root();
+
+	while (at && *path) {
+		char name[SCHEMA_NAME_MAX];
+		size_t n = strcspn(path, ".[");
+
+		if (n >= sizeof(name))
+			return NULL;
+		memcpy(name, path, n);
+		name[n] = '\0';
+		at = schema_child(at, name);
+		path += n;
+		path += !strncmp(path, "[]", 2) ? 2 : 0;
+		path += *path == '.';
+	}
+	return at;
+}
 
 const struct key *schema_find(const char *path)
 {
-	for (size_t i = 0; i < schema_count; i++) {
-		if (!strcmp(schema[i].path, path))
-			return &schema[i];
-	}
-	return NULL;
-}
+	const struct schema_node *n = node_of(path);
 
-/* What follows the group in path, or NULL when path is not below it. */
-static const char *below(const char *path, const char *group)
-{
-	size_t n = strlen(group);
-
-	if (!n)
-		return path;
-	return !strncmp(path, group, n) && path[n] == '.' ? path + n + 1 : NULL;
+	return n && n->key && !strcmp(n->key->path, path) ? n->key : NULL;
 }
 
 bool schema_is_group(const char *path)
 {
-	for (size_t i = 0; i < schema_count; i++) {
-		if (below(schema[i].path, path))
-			return true;
-	}
-	return false;
+	size_t len = strlen(path);
+	const struct schema_node *n = node_of(path);
+
+	return n && n->child && (!n->key || (len > 2 && !strcmp(path + len - 2, "[]")));
 }
 
-size_t schema_children(const char *group, char **names, size_t max)
+size_t schema_children(const char *group, const char **names, size_t max)
 {
+	const struct schema_node *n = node_of(group);
 	size_t count = 0;
 
-	for (size_t i = 0; i < schema_count && count < max; i++) {
-		const char *rest = below(schema[i].path, group);
-		size_t n = rest ? strcspn(rest, ".[") : 0, seen = 0;
-
-		if (!n)
-			continue;
-		while (seen < count && (strlen(names[seen]) != n || strncmp(names[seen], rest, n)))
-			seen++;
-		if (seen == count)
-			names[count++] = xstrndup(rest, n);
-	}
+	for (n = n ? n->child : NULL; n && count < max; n = n->next)
+		names[count++] = n->name;
 	return count;
 }
 
@@ -97,11 +147,6 @@ int schema_check_word(const struct key *k, const char *text, struct err *e)
 		words[count] = word[count];
 		count++;
 	}
-	if (has_word(k->later, text))
-		return err_set(
-			e, ERR_INVALID,
-			"must be one of [%s]; Lima's \"%s\" is not supported by this version yet",
-			list, text);
 	near = text_nearest(text, words, count);
 	return err_set(e, ERR_INVALID, "must be one of [%s]; got \"%.60s\"%s%s%s", list, text,
 		       near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
@@ -111,10 +156,13 @@ static int set_string(const struct key *k, void *field, const char *text, struct
 {
 	char **s = field;
 
-	if (schema_check_word(k, text, e) < 0)
+	/* As in Lima, no word is the same as no value. */
+	bool none = k->allowed && !*text;
+
+	if (!none && schema_check_word(k, text, e) < 0)
 		return -1;
 	free(*s);
-	*s = xstrdup(text);
+	*s = none ? NULL : xstrdup(text);
 	return 0;
 }
 
@@ -123,6 +171,15 @@ static int set_bool(const struct key *k, void *field, const char *text, struct e
 	(void)k;
 	(void)e;
 	*(bool *)field = text[0] == 't' || text[0] == 'T';
+	return 0;
+}
+
+static int set_tri(const struct key *k, void *field, const char *text, struct err *e)
+{
+	bool yes;
+
+	set_bool(k, &yes, text, e);
+	*(enum cfg_tri *)field = yes ? CFG_TRUE : CFG_FALSE;
 	return 0;
 }
 
@@ -166,8 +223,9 @@ int schema_set(const struct key *k, void *field, const char *text, struct err *e
 {
 	static int (*const set[KEY_TYPES])(const struct key *, void *, const char *,
 					   struct err *) = {
-		[KEY_STRING] = set_string, [KEY_BOOL] = set_bool, [KEY_COUNT] = set_number,
-		[KEY_PORT] = set_number,   [KEY_SIZE] = set_size, [KEY_SECONDS] = set_seconds,
+		[KEY_STRING] = set_string, [KEY_BOOL] = set_bool,   [KEY_TRI] = set_tri,
+		[KEY_COUNT] = set_number,  [KEY_PORT] = set_number, [KEY_SIZE] = set_size,
+		[KEY_SECONDS] = set_seconds,
 	};
 
 	/* Lists have no default but the empty one, which is what zeroed memory holds. */
@@ -190,24 +248,30 @@ static void clear_strings(char **s, size_t count)
 	free(s);
 }
 
-/* Every element, by the rows below "PATH[]". */
-static void clear_list(const struct key *k, char *array, size_t count)
-{
-	auto_free char *group = xasprintf("%s[]", k->path);
+static void clear_key(const struct schema_node *n, char *base);
 
-	for (size_t i = 0; i < schema_count; i++) {
-		if (!below(schema[i].path, group))
-			continue;
-		for (size_t j = 0; j < count; j++)
-			schema_clear(&schema[i], array + j * k->size);
+static void clear_children(const struct schema_node *group, char *base)
+{
+	for (const struct schema_node *n = group->child; n; n = n->next) {
+		if (n->key)
+			clear_key(n, base);
+		else
+			clear_children(n, base);
 	}
+}
+
+static void clear_list(const struct schema_node *list, char *array, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		clear_children(list, array + i * list->key->size);
 	free(array);
 }
 
-void schema_clear(const struct key *k, void *base)
+static void clear_key(const struct schema_node *n, char *base)
 {
-	void **field = (void **)((char *)base + k->at);
-	size_t *count = (size_t *)((char *)base + k->count_at);
+	const struct key *k = n->key;
+	void **field = (void **)(void *)(base + k->at);
+	size_t *count = (size_t *)(void *)(base + k->count_at);
 
 	switch (k->type) {
 	case KEY_STRING:
@@ -220,7 +284,7 @@ void schema_clear(const struct key *k, void *base)
 		clear_strings(*field, *count);
 		break;
 	case KEY_LIST:
-		clear_list(k, *field, *count);
+		clear_list(n, *field, *count);
 		break;
 	default:
 		return;
@@ -228,4 +292,9 @@ void schema_clear(const struct key *k, void *base)
 	*field = NULL;
 	if (k->type != KEY_STRING)
 		*count = 0;
+}
+
+void schema_clear(const char *group, void *base)
+{
+	clear_children(node_of(group), base);
 }

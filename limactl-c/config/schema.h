@@ -11,7 +11,8 @@
 enum key_type {
 	KEY_STRING,  /* char * */
 	KEY_BOOL,    /* bool */
-	KEY_COUNT,   /* uint32_t */
+	KEY_TRI,     /* enum cfg_tri */
+	KEY_COUNT,   /* uint32_t; 0 = not set where 0 is not allowed */
 	KEY_PORT,    /* uint32_t, 0 = not set */
 	KEY_SIZE,    /* uint64_t, bytes */
 	KEY_SECONDS, /* uint32_t */
@@ -20,8 +21,26 @@ enum key_type {
 	KEY_PAIRS,   /* struct cfg_env * and count; a mapping of text to text */
 	KEY_STRINGS, /* char ** and count */
 	KEY_LIST,    /* array and count of structs; rows "PATH[].…" describe one */
-	KEY_LATER,   /* a key of Lima we do not have yet; only its default is accepted */
+	KEY_MOVED,   /* a former place of the key named by moved; no member */
 	KEY_TYPES
+};
+
+/* What the text of a value must look like, besides being allowed. */
+enum key_check {
+	CHECK_NONE,
+	CHECK_DIGEST,    /* sha256:HEX, sha512:HEX */
+	CHECK_IP,
+	CHECK_ABSOLUTE,  /* a path; {{…}} may begin it */
+	CHECK_OCTAL,
+	CHECK_NAME,      /* as instances are named */
+	CHECK_MAC,
+	CHECK_INTERFACE, /* of a network */
+	CHECK_VERSION,   /* 1.2.3 */
+	CHECK_SCRIPT,    /* begins with #! */
+	CHECK_SOCKET,    /* a path that fits a socket address */
+	CHECK_WORD,    /* kernel argument: one word */
+	CHECK_PASSWD,    /* a field of /etc/passwd */
+	CHECK_KINDS
 };
 
 struct key {
@@ -34,18 +53,29 @@ struct key {
 				(see note) */
 	const char *note;    /* default in words, when it is computed */
 	const char *allowed; /* "a|b": words; "1-512": numbers, sizes; NULL: any */
-	const char *later;   /* words Lima allows besides, which we do not have yet */
+	enum key_check check;
+	bool required;       /* of every element of the list it is in */
+	const char *moved;   /* KEY_MOVED: path of the key that replaces it */
 	const char *help;    /* one line */
 };
 
 extern const struct key schema[];
 extern const size_t schema_count;
 
+/* The table as the tree its paths make, in the table's order. A list's children are the keys of its elements. */
+enum { SCHEMA_NAME_MAX = 32 };
+struct schema_node {
+	char name[SCHEMA_NAME_MAX];
+	const struct key *key; /* NULL: a group, a mapping of its own */
+	struct schema_node *child, *next;
+};
+const struct schema_node *schema_root(void);
+const struct schema_node *schema_child(const struct schema_node *group, const char *name); /* NULL: none */
+
 const struct key *schema_find(const char *path); /* list indexes as "[]" */
-bool schema_is_group(const char *path);          /* rows lie below it: a mapping of its own */
-/* Key names directly below a group ("" = top) into names[max] as malloc'd words without repeats;
- * returns how many. */
-size_t schema_children(const char *group, char **names, size_t max);
+bool schema_is_group(const char *path);          /* rows lie below it: a mapping of its own, or a list's element */
+/* Key names directly below a group ("" = top) into names[max]; returns how many. Borrowed from the table. */
+size_t schema_children(const char *group, const char **names, size_t max);
 
 /* The allowed words of "a|b|c". *p starts at the text; false at the end; word gets at most size - 1
  * bytes. */
@@ -57,7 +87,7 @@ int schema_check_word(const struct key *k, const char *text, struct err *e);
 
 /* Parses text into the field at *field by the row's type (scalars only) and checks allowed. */
 int schema_set(const struct key *k, void *field, const char *text, struct err *e);
-void schema_clear(const struct key *k,
-		  void *base); /* frees what the row's field holds; base = its struct */
+/* Frees what the rows of a group ("": struct cfg, "mounts[]": one of them) hold in their struct. */
+void schema_clear(const char *group, void *base);
 
 #endif

@@ -3,73 +3,105 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/cleanup.h"
+#include "lib/buf.h"
 #include "limactl-c/base/mem.h"
 
-void where_add(struct cfg *c, const char *path, struct place at)
+enum { PATH_MAX_BYTES = 1 << 20 };
+
+static void add_step(struct buf *b, const struct cfg_path *p)
 {
-	if (!(c->wheres & (c->wheres - 1)))
-		c->where = xrealloc_array(c->where, c->wheres ? 2 * c->wheres : 1,
-					  sizeof(*c->where));
-	c->where[c->wheres++] = (struct cfg_where){
-		.path = xstrdup(path),
-		.file = xstrdup(at.file),
-		.line = at.line,
-		.column = at.column,
-	};
+	if (p->up)
+		add_step(b, p->up);
+	if (p->name)
+		buf_addf(b, "%s%s", p->up ? "." : "", p->name);
+	else
+		buf_addf(b, "[%zu]", p->index);
 }
 
-static int by_path(const void *a, const void *b)
+char *cfg_path_text(const struct cfg_path *p)
 {
-	const struct cfg_where *x = a, *y = b;
+	struct buf b = BUF_INIT(PATH_MAX_BYTES);
 
-	return strcmp(x->path, y->path);
+	if (p)
+		add_step(&b, p);
+	return b.data ? b.data : xstrdup("");
 }
 
-void where_sort(struct cfg *c)
+/* The key of map that path goes on with. Keys may hold dots themselves: the longest that fits is meant. */
+static size_t find_key(const struct ynode *map, const char *path, size_t *len)
 {
-	if (c->wheres)
-		qsort(c->where, c->wheres, sizeof(*c->where), by_path);
+	size_t found = map->count;
+
+	for (size_t i = 0; i < map->count; i++) {
+		size_t n = map->key[i]->len;
+
+		if (strncmp(map->key[i]->text, path, n) || (path[n] && path[n] != '.' && path[n] != '['))
+			continue;
+		if (found == map->count || n > *len) {
+			found = i;
+			*len = n;
+		}
+	}
+	return found;
 }
 
-static const struct cfg_where *find(const struct cfg *c, char *path)
-{
-	const struct cfg_where key = { .path = path };
+/* Where a look-up ended. */
+struct spot {
+	const struct ynode *key, *value; /* key NULL: not below a mapping */
+	bool whole;                      /* the whole path is there */
+};
 
-	return c->wheres ? bsearch(&key, c->where, c->wheres, sizeof(key), by_path) : NULL;
+static struct spot look_up(const struct cfg *c, const char *path)
+{
+	struct spot s = { .value = c->given };
+
+	while (s.value && *path) {
+		const struct ynode *n = s.value;
+		size_t i, len = 0;
+
+		if (*path == '[' && n->kind == YN_LIST) {
+			char *end;
+
+			i = strtoul(path + 1, &end, 10);
+			len = (size_t)(end + (*end == ']') - path);
+		} else if (*path != '[' && n->kind == YN_MAP) {
+			i = find_key(n, path, &len);
+		} else {
+			return s;
+		}
+		if (i >= n->count)
+			return s;
+		path += len;
+		path += *path == '.';
+		s.key = n->kind == YN_MAP ? n->key[i] : NULL;
+		s.value = n->item[i];
+	}
+	s.whole = s.value;
+	return s;
 }
 
 bool where_given(const struct cfg *c, const char *path)
 {
-	auto_free char *copy = xstrdup(path);
+	struct spot s = look_up(c, path);
 
-	return find(c, copy);
+	return s.whole && s.value->kind != YN_NULL;
+}
+
+static struct place place_or_file(const struct ynode *n, const char *name)
+{
+	return n && n->source ? yn_place(n) : (struct place){ name, 0, 0 };
 }
 
 struct place where_place(const struct cfg *c, const char *name, const char *path)
 {
-	auto_free char *copy = xstrdup(path);
+	struct spot s = look_up(c, path);
 
-	for (char *end = copy + strlen(copy); end > copy; end--) {
-		const struct cfg_where *w;
-
-		if (*end && *end != '.' && *end != '[')
-			continue;
-		*end = '\0';
-		w = find(c, copy);
-		if (w)
-			return (struct place){ w->file, w->line, w->column };
-	}
-	return (struct place){ name, 0, 0 };
+	return place_or_file(s.value == c->given ? NULL : s.value, name);
 }
 
-void where_free(struct cfg *c)
+struct place where_key_place(const struct cfg *c, const char *name, const char *path)
 {
-	for (size_t i = 0; i < c->wheres; i++) {
-		free(c->where[i].path);
-		free(c->where[i].file);
-	}
-	free(c->where);
-	c->where = NULL;
-	c->wheres = 0;
+	struct spot s = look_up(c, path);
+
+	return place_or_file(s.key, name);
 }

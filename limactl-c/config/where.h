@@ -1,19 +1,23 @@
-/* where.h - the places values were given at: which keys a file sets, and what a message points to.
- */
+/* where.h - what was given: the merged tree of a configuration's texts, looked up by the path of a value. */
 #ifndef LIMA_WHERE_H
 #define LIMA_WHERE_H
 
 #include <stdbool.h>
 
-#include "limactl-c/config/config.h"
 #include "limactl-c/base/finding.h"
+#include "limactl-c/config/config.h"
 
-void where_add(struct cfg *c, const char *path, struct place at); /* copies both strings */
-void where_sort(struct cfg *c); /* after the last add, before the first look-up */
-bool where_given(const struct cfg *c,
-		 const char *path); /* null counts as not given, a bad value as given */
+/* A path under way: one step more than up (NULL: none). Made on the stack while walking, written out only when needed. */
+struct cfg_path {
+	const struct cfg_path *up;
+	const char *name; /* of a key; NULL: an element of a list */
+	size_t index;
+};
+char *cfg_path_text(const struct cfg_path *p); /* "portForwards[0].guestPort"; malloc'd */
+
+bool where_given(const struct cfg *c, const char *path); /* null counts as not given, a bad value as given */
 /* The place of the path, of the closest thing around it, or of no line in the file called name. */
 struct place where_place(const struct cfg *c, const char *name, const char *path);
-void where_free(struct cfg *c);
+struct place where_key_place(const struct cfg *c, const char *name, const char *path); /* the same for a mapping's key */
 
 #endif
