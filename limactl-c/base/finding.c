@@ -8,7 +8,19 @@
 #include "lib/cleanup.h"
 #include "limactl-c/base/mem.h"
 
-enum { TEXT_MAX = 600 };
+enum { TEXT_MAX = 600, PATH_TEXT_MAX = 300 };
+
+/* A finding is one line of bounded length, whatever the file it quotes holds. malloc'd. */
+static char *one_line(const char *text, size_t max)
+{
+	char *out = xstrndup(text, max);
+
+	for (char *p = out; *p; p++) {
+		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+			*p = '?';
+	}
+	return out;
+}
 
 static void ERR_FMT(5, 0)
 	add(struct findings *f, struct place at, const char *path, bool warning, const char *fmt, va_list ap)
@@ -22,16 +34,11 @@ static void ERR_FMT(5, 0)
 		return;
 	}
 	vsnprintf(text, sizeof(text), fmt, ap);
-	/* A finding is one line, whatever the file it quotes holds. */
-	for (char *p = text; *p; p++) {
-		if ((unsigned char)*p < 0x20 || *p == 0x7f)
-			*p = '?';
-	}
 	f->item[f->count++] = (struct finding){
 		.at = { at.file ? xstrdup(at.file) : NULL, at.line, at.column },
 		.warning = warning,
-		.path = path ? xstrdup(path) : NULL,
-		.text = xstrdup(text),
+		.path = path ? one_line(path, PATH_TEXT_MAX) : NULL,
+		.text = one_line(text, sizeof(text)),
 	};
 }
 

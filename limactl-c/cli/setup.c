@@ -12,7 +12,7 @@
 #include "limactl-c/config/locator.h"
 #include "limactl-c/store/paths.h"
 
-enum { IMAGE_DISK, IMAGE_KERNEL, IMAGE_INITRD, IMAGE_ENGINE, FINDINGS_TEXT_MAX = 1 << 20 };
+enum { IMAGE_DISK, IMAGE_KERNEL, IMAGE_INITRD, IMAGE_ENGINE };
 
 void setup_fini(struct setup *s)
 {
@@ -68,58 +68,62 @@ int setup_edit(struct setup *s, const struct edit *edit, struct err *e)
 	return set_size(s, "memory", edit->memory, e) < 0 ? -1 : set_size(s, "disk", edit->disk, e);
 }
 
-static int check(struct setup *s, struct buf *findings, struct err *e)
+static int check(struct setup *s, struct findings *f, struct err *e)
 {
-	struct cfg_host h;
+	struct cfg_host host;
+	struct cfg_input in = { .instance = { s->label, s->text.data ? s->text.data : "", s->text.len }, .host = &host };
 
 	if (plan_host_probe(&s->host, e) < 0)
 		return -1;
-	h = (struct cfg_host){
-		.arch = s->host.arch,
-		.user = s->host.user,
-		.comment = s->host.comment,
-		.uid = s->host.uid,
-		.cpus = s->host.cpus,
-		.memory = s->host.memory,
-		.darwin = s->host.darwin,
-	};
-	return cfg_load(s->label, s->text.data ? s->text.data : "", s->text.len, &h, &s->cfg, findings, e);
+	host = plan_host_facts(&s->host);
+	in.lima_home = s->host.lima_home;
+	return cfg_read(&in, &s->cfg, f) ? 0 : findings_result(f, s->label, e);
 }
 
-/* The next line of *p, cut off; NULL at the end. */
-static char *next_line(char **p)
+static void say_findings(struct findings *f)
 {
-	char *line = *p, *end;
+	findings_sort(f);
+	for (size_t i = 0; i < f->count; i++) {
+		auto_free char *line = finding_line(&f->item[i]);
 
-	if (!line || !*line)
-		return NULL;
-	end = strchr(line, '\n');
-	*p = end ? end + 1 : line + strlen(line);
-	if (end)
-		*end = '\0';
-	return line;
+		say(f->item[i].warning ? SAY_WARN : SAY_ERROR, "%s", line);
+	}
+	findings_fini(f);
 }
 
 int setup_check(struct setup *s, struct err *e)
 {
-	auto_buf findings = BUF_INIT(FINDINGS_TEXT_MAX);
-	int rc = check(s, &findings, e);
-	char *p = findings.data, *line;
+	struct findings f = { 0 };
+	int rc = check(s, &f, e);
 
-	while ((line = next_line(&p)))
-		say(strstr(line, ": warning: ") ? SAY_WARN : SAY_ERROR, "%s", line);
+	say_findings(&f);
+	return rc;
+}
+
+static int check_supported(struct setup *s, struct err *e)
+{
+	struct findings f = { 0 };
+	int rc = plan_supported(&s->cfg, s->label, &f) ? 0 : findings_result(&f, s->label, e);
+
+	say_findings(&f);
 	return rc;
 }
 
 int setup_check_quietly(struct setup *s, struct err *e)
 {
-	auto_buf findings = BUF_INIT(FINDINGS_TEXT_MAX);
-	int rc = check(s, &findings, e);
-	char *p = findings.data, *line;
+	struct findings f = { 0 };
+	int rc = check(s, &f, e);
 
-	while (rc < 0 && (line = next_line(&p)))
-		if (!strstr(line, ": warning: "))
-			return err_set(e, ERR_INVALID, "%s", line);
+	findings_sort(&f);
+	for (size_t i = 0; rc < 0 && i < f.count; i++) {
+		auto_free char *line = f.item[i].warning ? NULL : finding_line(&f.item[i]);
+
+		if (line) {
+			err_set(e, ERR_INVALID, "%s", line);
+			break;
+		}
+	}
+	findings_fini(&f);
 	return rc;
 }
 
@@ -164,7 +168,7 @@ int setup_plan(struct setup *s, const char *name, const char *dir, const struct 
 {
 	struct plan_images images;
 
-	if (plan_possible(&s->cfg, &s->host, e) < 0 || plan_host_for_guest(&s->host, s->cfg.arch, e) < 0)
+	if (check_supported(s, e) < 0 || plan_possible(&s->cfg, &s->host, e) < 0 || plan_host_for_guest(&s->host, s->cfg.arch, e) < 0)
 		return -1;
 	if (!s->host.fake && !(former && reuse_images(s, former))) {
 		for (size_t i = 0; i < sizeof(s->image) / sizeof(*s->image); i++)

@@ -1,5 +1,6 @@
 #include "limactl-c/config/config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "limactl-c/config/check.h"
 #include "limactl-c/config/fill.h"
 #include "limactl-c/config/load.h"
+#include "limactl-c/config/merge.h"
 #include "limactl-c/config/schema.h"
 #include "limactl-c/yaml/parse.h"
 
@@ -22,6 +24,7 @@ void cfg_free(struct cfg *c)
 /* One text as a tree; NULL when there is none, or when it is wrong, which is a finding then. */
 static struct ynode *read_text(struct yn_pool *p, const struct cfg_text *t, struct findings *f)
 {
+	struct ynode *out;
 	const struct ynode *root = t->text ? yn_parse(p, t->name, t->text, t->len, f) : NULL;
 
 	if (!root)
@@ -31,7 +34,30 @@ static struct ynode *read_text(struct yn_pool *p, const struct cfg_text *t, stru
 			      yn_kind_word(root->kind));
 		return NULL;
 	}
-	return yn_copy(p, root);
+	out = yn_copy(p, root);
+	merge_normalise(p, out);
+	return out;
+}
+
+/* All texts as one tree; NULL when one of them is wrong. */
+static struct ynode *read_texts(struct yn_pool *p, const struct cfg_input *in, struct findings *f)
+{
+	const struct ynode *defaults = read_text(p, &in->defaults, f), *override = read_text(p, &in->override, f);
+	const struct ynode *instance = read_text(p, &in->instance, f);
+
+	if (!instance || (in->defaults.text && !defaults) || (in->override.text && !override))
+		return NULL;
+	return merge_layers(p, defaults, instance, override);
+}
+
+/* TODO(issue 4, in work): vars_fill. */
+static void fill_home(struct cfg *c)
+{
+	char uid[16], *home = c->user.home;
+
+	snprintf(uid, sizeof(uid), "%u", c->user.uid);
+	c->user.home = cfg_expand(home, (struct cfg_var[]){ { "User", c->user.name }, { "UID", uid } }, 2);
+	free(home);
 }
 
 bool cfg_read(const struct cfg_input *in, struct cfg *out, struct findings *f)
@@ -40,11 +66,12 @@ bool cfg_read(const struct cfg_input *in, struct cfg *out, struct findings *f)
 	struct cfg c = { .pool = yn_pool_new() };
 
 	*out = (struct cfg){ 0 };
-	c.given = read_text(c.pool, &in->instance, f);
+	c.given = read_texts(c.pool, in, f);
 	if (c.given) {
 		load_moved(&c, f);
 		load_given(&c, in->instance.name, in->lenient, f);
 		fill_defaults(&c, in->host);
+		fill_home(&c);
 		fill_derived(&c, in);
 		validate_values(&c, in->instance.name, f);
 		validate_rules(&c, in, f);

@@ -40,6 +40,7 @@ enum key_check {
 	CHECK_SOCKET,    /* a path that fits a socket address */
 	CHECK_WORD,    /* kernel argument: one word */
 	CHECK_PASSWD,    /* a field of /etc/passwd */
+	CHECK_HOME,      /* a path that is one */
 	CHECK_KINDS
 };
 

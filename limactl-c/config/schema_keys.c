@@ -285,7 +285,7 @@ const struct key schema[] = {
 	{ "user.comment", KEY_STRING, CFG(user.comment), .note = "yours", .check = CHECK_PASSWD,
 	  .help = "full name" },
 	{ "user.home", KEY_STRING, CFG(user.home), .note = "/home/{{.User}}.guest; /root for root",
-	  .check = CHECK_ABSOLUTE,
+	  .check = CHECK_HOME,
 	  .help = "home folder" },
 	{ "user.shell", KEY_STRING, CFG(user.shell), .note = "/bin/bash; /bin/sh in a lean guest",
 	  .help = "login shell" },

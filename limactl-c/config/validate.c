@@ -74,7 +74,7 @@ static void check_minimum_version(struct check *k)
 	for (size_t i = 0; i < 3 && want[i] >= have[i]; i++) {
 		if (want[i] > have[i]) {
 			check_bad(k, xstrdup("minimumLimaVersion"),
-				  "asks for Lima %.40s; this follows only " CFG_LIMA_VERSION, wanted);
+				  "asks for Lima version `%.40s`; this follows only `" CFG_LIMA_VERSION "`", wanted);
 			return;
 		}
 	}

@@ -32,6 +32,8 @@ static void check_shell(struct check *k)
 	if (strcmp(k->c->os, "Windows")) {
 		if (*shell != '/')
 			check_bad(k, xstrdup("user.shell"), "must be an absolute path; got \"%.100s\"", shell);
+		else if (strpbrk(shell, ":\n\r"))
+			check_bad(k, xstrdup("user.shell"), "must not hold colons or line ends");
 		return;
 	}
 	for (const char *p = shell; *p; p++) {

@@ -29,7 +29,7 @@ static int check_digest(const char *s, struct err *e)
 			return 0;
 	}
 	return err_set(e, ERR_INVALID,
-		       "is no digest: \"%.150s\"; write sha256: and 64, or sha512: and 128 digits of 0-9a-f", s);
+		       "is invalid: \"%.150s\"; write sha256: and 64, or sha512: and 128 digits of 0-9a-f", s);
 }
 
 static int check_ip(const char *s, struct err *e)
@@ -138,12 +138,17 @@ static int check_passwd(const char *s, struct err *e)
 	return 0;
 }
 
+static int check_home(const char *s, struct err *e)
+{
+	return check_absolute(s, e) < 0 ? -1 : check_passwd(s, e);
+}
+
 static int (*const checks[])(const char *, struct err *) = {
 	[CHECK_NONE] = NULL,          [CHECK_DIGEST] = check_digest, [CHECK_IP] = check_ip,
 	[CHECK_ABSOLUTE] = check_absolute, [CHECK_OCTAL] = check_octal, [CHECK_NAME] = check_name,
 	[CHECK_MAC] = check_mac,      [CHECK_INTERFACE] = check_interface, [CHECK_VERSION] = check_version,
 	[CHECK_SCRIPT] = check_script, [CHECK_SOCKET] = check_socket, [CHECK_WORD] = check_word,
-	[CHECK_PASSWD] = check_passwd,
+	[CHECK_PASSWD] = check_passwd, [CHECK_HOME] = check_home,
 };
 _Static_assert(sizeof(checks) / sizeof(*checks) == CHECK_KINDS, "a function for each check");
 

@@ -15,7 +15,7 @@
 #include "limactl-c/base/prefix.h"
 #include "limactl-c/store/paths.h"
 
-enum { CPUINFO_MAX = 4 << 20 };
+enum { CPUINFO_MAX = 4 << 20, FIRST_LINE_MAX = 4096 };
 
 static void probe_user(struct plan_host *h)
 {
@@ -28,6 +28,40 @@ static void probe_user(struct plan_host *h)
 	/* Of the comma-separated fields the first is the full name. */
 	h->comment[strcspn(h->comment, ",")] = '\0';
 	h->home = xstrdup(home && *home ? home : pw ? pw->pw_dir : "/");
+}
+
+/* The first line of a small file, without spaces around it; NULL when there is none. */
+static char *first_line(const char *path)
+{
+	auto_buf text = BUF_INIT(FIRST_LINE_MAX);
+	struct err ignored;
+	char *p;
+
+	if (io_read_file(path, &text, &ignored) < 0 || !text.data)
+		return NULL;
+	p = text.data + strspn(text.data, " \t");
+	p[strcspn(p, " \t\r\n")] = '\0';
+	return *p ? xstrdup(p) : NULL;
+}
+
+/* The name is what follows the folder of time zones in the target of /etc/localtime. */
+static char *probe_timezone(void)
+{
+	static const char below[] = "/zoneinfo/";
+	char *name = first_line("/etc/timezone");
+	auto_free char *target = name ? NULL : realpath("/etc/localtime", NULL);
+	const char *at = target ? strstr(target, below) : NULL;
+
+	return name ? name : at ? xstrdup(at + strlen(below)) : NULL;
+}
+
+static char *probe_machine_id(void)
+{
+	char *id = first_line("/etc/machine-id");
+
+	if (!id)
+		id = first_line("/var/lib/dbus/machine-id");
+	return id ? id : xstrdup("");
 }
 
 /* What uname calls a machine, in Lima's words. */
@@ -51,6 +85,8 @@ int plan_host_probe(struct plan_host *h, struct err *e)
 	h->memory = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : (uint64_t)1 << 30;
 	h->fake = driver && !strcmp(driver, "fake");
 	probe_user(h);
+	h->timezone = probe_timezone();
+	h->machine_id = probe_machine_id();
 	h->lima_home = paths_home(e);
 	return h->lima_home ? 0 : -1;
 }
@@ -133,12 +169,30 @@ int plan_host_for_guest(struct plan_host *h, const char *arch, struct err *e)
 	return h->agent && h->provision ? 0 : -1;
 }
 
+struct cfg_host plan_host_facts(const struct plan_host *h)
+{
+	return (struct cfg_host){
+		.arch = h->arch,
+		.user = h->user,
+		.comment = h->comment,
+		.home = h->home,
+		.timezone = h->timezone,
+		.machine_id = h->machine_id,
+		.uid = h->uid,
+		.cpus = h->cpus,
+		.memory = h->memory,
+		.darwin = h->darwin,
+	};
+}
+
 void plan_host_free(struct plan_host *h)
 {
 	free(h->arch);
 	free(h->user);
 	free(h->comment);
 	free(h->home);
+	free(h->timezone);
+	free(h->machine_id);
 	free(h->lima_home);
 	free(h->qemu);
 	free(h->agent);

@@ -7,6 +7,7 @@
 
 #include "lib/cleanup.h"
 #include "lib/err.h"
+#include "limactl-c/config/config.h"
 #include "limactl-c/plan/plan.h"
 
 struct plan_host {
@@ -16,6 +17,8 @@ struct plan_host {
 	bool darwin;
 	char *user, *comment, *home; /* of who runs this */
 	unsigned uid;
+	char *timezone;   /* NULL: not known */
+	char *machine_id; /* "": none */
 	char *lima_home;
 
 	/* for the guest's architecture, see plan_host_for_guest */
@@ -31,6 +34,8 @@ int plan_host_probe(struct plan_host *h, struct err *e);
 /* The part that depends on the guest's architecture: QEMU, accelerator, agent. */
 int plan_host_for_guest(struct plan_host *h, const char *arch, struct err *e);
 void plan_host_free(struct plan_host *h);
+/* What defaults of a configuration depend on; its strings are h's. */
+struct cfg_host plan_host_facts(const struct plan_host *h);
 
 /* Whether the flags line of /proc/cpuinfo in text shows hardware virtualization (vmx or svm). */
 bool plan_host_cpu_virtualizes(const char *cpuinfo);

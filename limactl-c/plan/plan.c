@@ -170,7 +170,7 @@ int plan_make_machine(struct making *m, struct err *e)
 	p->tb_size = p->accel == PLAN_TCG ? TB_SIZE : 0;
 	p->mac = mac_of(p->dir);
 	/* The lean guest has no sshd. */
-	p->ssh_port = p->init == PLAN_INIT_LEAN ? 0 : (uint16_t)c->ssh_local_port;
+	p->ssh_port = p->init == PLAN_INIT_LEAN ? 0 : (uint16_t)c->ssh.local_port;
 	return make_boot(m, pf, e);
 }
 

@@ -114,6 +114,7 @@ struct plan {
 void plan_free(struct plan *p); /* also makes it empty */
 
 struct cfg;
+struct findings;
 struct plan_host;
 
 /* The chosen image's files, fetched: absolute host paths, NULL for what the template does not name. */
@@ -126,6 +127,10 @@ struct plan_images {
  * configuration asks for what this host or this version cannot do. *out is empty on failure. */
 int plan_make(const struct cfg *c, const struct plan_host *h, const struct plan_images *images, const char *name,
 	      const char *dir, struct plan *out, struct err *e);
+
+/* Whether this version carries out all that the configuration asks for; what it does not becomes findings, each at its
+ * place. name: of the file, where no place is known. */
+bool plan_supported(const struct cfg *c, const char *name, struct findings *f);
 
 /* What can be said before anything is fetched: whether such a configuration can be carried out here at all. */
 int plan_possible(const struct cfg *c, const struct plan_host *h, struct err *e);

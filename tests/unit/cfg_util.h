@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "limactl-c/config/config.h"
@@ -21,6 +22,9 @@ static const struct cfg_host cfg_test_host = {
 	.arch = "x86_64",
 	.user = "jane",
 	.comment = "Jane Doe",
+	.home = "/home/jane",
+	.timezone = "Asia/Tokyo",
+	.machine_id = "0123456789abcdef0123456789abcdef",
 	.uid = 1000,
 	.cpus = 8,
 	.memory = (uint64_t)16 << 30,
@@ -28,24 +32,50 @@ static const struct cfg_host cfg_test_host = {
 
 struct loaded {
 	struct cfg cfg;
-	struct buf findings;
-	struct err e;
-	int rc;
+	struct findings f;
+	char *lines; /* of the findings, "warning: " before those that are */
+	bool ok;
 };
+
+static inline struct loaded read_input(const struct cfg_input *in)
+{
+	auto_buf lines = BUF_INIT(1 << 20);
+	struct loaded l = { 0 };
+
+	l.ok = cfg_read(in, &l.cfg, &l.f);
+	findings_sort(&l.f);
+	for (size_t i = 0; i < l.f.count; i++) {
+		auto_free char *line = finding_line(&l.f.item[i]);
+
+		buf_addf(&lines, "%s%s\n", l.f.item[i].warning ? "warning: " : "", line);
+	}
+	l.lines = strdup(lines.data ? lines.data : "");
+	assert_non_null(l.lines);
+	return l;
+}
+
+static inline struct cfg_input input_of(const char *text)
+{
+	return (struct cfg_input){ .instance = { "t.yaml", text, strlen(text) },
+				   .host = &cfg_test_host,
+				   .name = "box",
+				   .dir = "/home/jane/.lima/box",
+				   .lima_home = "/home/jane/.lima" };
+}
 
 static inline struct loaded load(const char *text, const struct cfg_host *h)
 {
-	struct loaded l = { .findings = BUF_INIT(1 << 20) };
+	struct cfg_input in = input_of(text);
 
-	l.rc = cfg_load("t.yaml", text, strlen(text), h, &l.cfg, &l.findings, &l.e);
-	return l;
+	in.host = h;
+	return read_input(&in);
 }
 
 static inline void unload(struct loaded *l)
 {
-	if (l->rc == 0)
-		cfg_free(&l->cfg);
-	buf_free(&l->findings);
+	cfg_free(&l->cfg);
+	findings_fini(&l->f);
+	free(l->lines);
 }
 #define auto_loaded CLEANUP(unload) struct loaded
 
@@ -54,9 +84,9 @@ static inline struct loaded load_ok(const char *text)
 {
 	struct loaded l = load(text, &cfg_test_host);
 
-	if (l.rc)
-		print_error("%s", l.findings.data);
-	assert_int_equal(l.rc, 0);
+	if (!l.ok)
+		print_error("%s\n%s", text, l.lines);
+	assert_true(l.ok);
 	return l;
 }
 
@@ -65,8 +95,8 @@ static inline void assert_findings(const char *text, const char *wanted)
 {
 	auto_loaded l = load(text, &cfg_test_host);
 
-	assert_int_equal(l.rc, -1);
-	assert_string_equal(l.findings.data, wanted);
+	assert_false(l.ok);
+	assert_string_equal(l.lines, wanted);
 }
 
 /* The text is refused, and one of the lines says this. */
@@ -74,11 +104,10 @@ static inline void assert_finding(const char *text, const char *part)
 {
 	auto_loaded l = load(text, &cfg_test_host);
 
-	if (l.rc == 0 || !strstr(l.findings.data, part))
-		print_error("%s\nhas no \"%s\" but\n%s", text, part,
-			    l.findings.data ? l.findings.data : "(none)");
-	assert_int_equal(l.rc, -1);
-	assert_non_null(strstr(l.findings.data, part));
+	if (l.ok || !strstr(l.lines, part))
+		print_error("%s\nhas no \"%s\" but\n%s", text, part, l.lines);
+	assert_false(l.ok);
+	assert_non_null(strstr(l.lines, part));
 }
 
 #endif

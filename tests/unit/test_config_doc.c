@@ -16,7 +16,7 @@ static const char head[] =
 	"Made from the table in `limactl-c/config/schema_keys.c` by `tests/unit/test_config_doc.c` (`UPDATE=1`); do not edit.\n"
 	"\n"
 	"A template is one YAML 1.2 document. A key that is left out or `null` takes its default. Unknown keys, keys given\n"
-	"twice and values of the wrong type are errors, all reported in one run as `FILE:LINE:COLUMN: what`. Sizes are\n"
+	"twice and values of the wrong type are errors, all reported in one run as `FILE:LINE:COLUMN: KEY: what`. Sizes are\n"
 	"`4GiB`, `512MiB`, `1.5g` (powers of 1024) or bytes; durations are `10s`, `1m30s`, `1h`, `0`. Bounds: 4 MiB of\n"
 	"text, 64 levels, 100000 values with aliases counted each time, 2000 keys a mapping, 1000 entries a list.\n"
 	"\n"
@@ -26,20 +26,13 @@ static const char head[] =
 	"\n"
 	"| key | type | default | meaning |\n"
 	"| --- | --- | --- | --- |\n";
-static const char later_head[] =
-	"\n"
-	"## Keys of Lima that this version does not support yet\n"
-	"\n"
-	"They are accepted when they ask for nothing: `null`, an empty list or mapping, or the value given here. Anything\n"
-	"else is refused with the key's name and line.\n"
-	"\n"
-	"| key | accepted value |\n"
-	"| --- | --- |\n";
 static const char foot[] =
 	"\n"
 	"## Differences from Lima\n"
 	"\n"
-	"- Unknown keys are errors, not warnings.\n"
+	"- Unknown keys are errors, not warnings (`--lenient`: warnings).\n"
+	"- The whole format is understood and checked. What this version does not carry out is refused, or warned of, when\n"
+	"  an instance is created or started, not when a template is validated.\n"
 	"- `cpus: 0`, `memory: 0` and `disk: 0` are refused; Lima takes them as not set. Leave the key out or write `null`.\n"
 	"- A user named root is possible, and is the default when root runs limactl-c.\n";
 
@@ -48,6 +41,8 @@ static const char *type_word(const struct key *k)
 	static const char *const word[KEY_TYPES] = {
 		[KEY_STRING] = "text",
 		[KEY_BOOL] = "true, false",
+		[KEY_TRI] = "true, false",
+		[KEY_MOVED] = "deprecated",
 		[KEY_COUNT] = "number",
 		[KEY_PORT] = "port",
 		[KEY_SIZE] = "size",
@@ -78,22 +73,12 @@ static void make_doc(struct buf *b)
 	for (size_t i = 0; i < schema_count; i++) {
 		const struct key *k = &schema[i];
 
-		if (k->type == KEY_LATER)
-			continue;
 		buf_addf(b, "| `%s` | %s", k->path, type_word(k));
 		put_allowed(b, k);
 		if (k->def)
 			buf_addf(b, " | `%s` | %s |\n", k->def, k->help);
 		else
 			buf_addf(b, " | %s | %s |\n", k->note ? k->note : "", k->help);
-	}
-	buf_adds(b, later_head);
-	for (size_t i = 0; i < schema_count; i++) {
-		const char *def = schema[i].def;
-
-		if (schema[i].type == KEY_LATER)
-			buf_addf(b, "| `%s` | %s%s%s |\n", schema[i].path, def ? "`" : "",
-				 def ? def : "", def ? "`" : "");
 	}
 	buf_adds(b, foot);
 }

@@ -63,16 +63,16 @@ static void read_text(const char *path, struct buf *b)
 static int make(const char *name, const char *text, struct plan *p, struct err *e)
 {
 	auto_plan_host h = facts_of(text);
-	struct cfg_host ch = {
-		.arch = h.arch, .user = h.user, .comment = h.comment, .uid = h.uid, .cpus = h.cpus, .memory = h.memory,
-	};
-	auto_buf findings = BUF_INIT(1 << 20);
+	struct cfg_host facts = plan_host_facts(&h);
+	struct cfg_input in = { .instance = { name, text, strlen(text) }, .host = &facts };
+	struct findings f = { 0 };
 	struct plan_images im = { 0 };
 	struct cfg c;
 	int rc;
 
-	if (cfg_load(name, text, strlen(text), &ch, &c, &findings, e) < 0)
-		fail_msg("%s", findings.data);
+	if (!cfg_read(&in, &c, &f))
+		fail_msg("%s", finding_line(&f.item[0]));
+	findings_fini(&f);
 	if (!h.fake)
 		im = (struct plan_images){ "/cache/alpine.qcow2", c.image[0].kernel.location ? "/cache/kernel" : NULL,
 					   c.image[0].initrd.location ? "/cache/initrd" : NULL,

@@ -1,0 +1,174 @@
+/* unsupported.c - what Lima's format can ask for and this version does not carry out yet: said before anything is made.
+ *
+ * What would be missed is an error. What Lima does by default is left out without a word, and with a warning when the
+ * template asks for it.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "lib/cleanup.h"
+#include "limactl-c/base/mem.h"
+#include "limactl-c/config/config.h"
+#include "limactl-c/config/where.h"
+#include "limactl-c/plan/plan.h"
+
+/* When a key asks for something. */
+enum ask {
+	ASK_COUNT,     /* it has entries; at is the count */
+	ASK_TRUE,      /* it is true */
+	ASK_TEXT,      /* it is set to other than harmless */
+	ASK_GIVEN,     /* it is true (a bool), and not only by default */
+	ASK_TEXT_GIVEN /* it is not empty, and not only by default */
+};
+
+#define CFG(member) offsetof(struct cfg, member)
+static const struct row {
+	const char *path;
+	enum ask ask;
+	size_t at; /* in struct cfg */
+	bool warning;
+	const char *harmless;
+	const char *advice; /* NULL: "remove it" */
+} rows[] = {
+	{ "mounts", ASK_COUNT, CFG(mounts), false, NULL, "remove it, or use mounts: [] (--mount-none)" },
+	{ "additionalDisks", ASK_COUNT, CFG(additional_disks), false, NULL, NULL },
+	{ "networks", ASK_COUNT, CFG(networks), false, NULL, "remove it; the guest has its first network" },
+	{ "probes", ASK_COUNT, CFG(probes), false, NULL, "remove it; ports are forwarded as they open" },
+	{ "copyToHost", ASK_COUNT, CFG(copies), false, NULL, NULL },
+	{ "firmware.images", ASK_COUNT, CFG(firmware.images), false, NULL, NULL },
+	{ "firmware.legacyBIOS", ASK_TRUE, CFG(firmware.legacy_bios), true, NULL, "it makes no difference to direct boot" },
+	{ "dns", ASK_COUNT, CFG(dns_count), false, NULL, NULL },
+	{ "hostResolver.hosts", ASK_COUNT, CFG(host_resolver.hosts), false, NULL,
+	  "remove it; a provision script may add to /etc/hosts" },
+	{ "hostResolver.enabled", ASK_GIVEN, CFG(host_resolver.enabled), true, NULL,
+	  "QEMU's own name server is used" },
+	{ "hostResolver.ipv6", ASK_TRUE, CFG(host_resolver.ipv6), true, NULL, "QEMU's own name server is used" },
+	{ "caCerts.files", ASK_COUNT, CFG(ca_certs.files), false, NULL, NULL },
+	{ "caCerts.certs", ASK_COUNT, CFG(ca_certs.certs), false, NULL, NULL },
+	{ "caCerts.removeDefaults", ASK_TRUE, CFG(ca_certs.remove_defaults), false, NULL, NULL },
+	{ "mountInotify", ASK_TRUE, CFG(mount_inotify), false, NULL, NULL },
+	{ "nestedVirtualization", ASK_TRUE, CFG(nested_virtualization), false, NULL, NULL },
+	{ "tpm", ASK_TRUE, CFG(tpm), false, NULL, NULL },
+	{ "upgradePackages", ASK_TRUE, CFG(upgrade_packages), false, NULL, "remove it; a provision script may do it" },
+	{ "containerd.system", ASK_TRUE, CFG(containerd.system), false, NULL,
+	  "write containerd: {system: false, user: false} (--containerd none)" },
+	{ "containerd.user", ASK_GIVEN, CFG(containerd.user), true, NULL, "no containerd is installed" },
+	{ "ssh.loadDotSSHPubKeys", ASK_TRUE, CFG(ssh.load_dot_ssh_pub_keys), false, NULL, NULL },
+	{ "ssh.forwardAgent", ASK_TRUE, CFG(ssh.forward_agent), false, NULL, NULL },
+	{ "ssh.forwardX11", ASK_TRUE, CFG(ssh.forward_x11), false, NULL, NULL },
+	{ "ssh.forwardX11Trusted", ASK_TRUE, CFG(ssh.forward_x11_trusted), false, NULL, NULL },
+	{ "audio.device", ASK_TEXT, CFG(audio.device), false, "", "remove it; the guest has no sound" },
+	{ "video.display", ASK_TEXT, CFG(video.display), false, "none", "write video: {display: none}" },
+	{ "vmOpts.qemu.minimumVersion", ASK_TEXT, CFG(qemu_minimum_version), true, "", "the version is not compared" },
+	{ "guestInstallPrefix", ASK_TEXT, CFG(guest_install_prefix), true, "/usr/local", "nothing is installed there" },
+	{ "timezone", ASK_TEXT_GIVEN, CFG(timezone), true, NULL, "the guest keeps its own" },
+	{ "propagateProxyEnv", ASK_GIVEN, CFG(propagate_proxy_env), true, NULL, "name the variables in env" },
+	{ "param", ASK_COUNT, CFG(params), true, NULL, "{{.Param.NAME}} is filled in, but $PARAM_NAME is not set" },
+};
+
+struct asking {
+	const struct cfg *c;
+	const char *name;
+	struct findings *f;
+};
+
+static bool is_asked(const struct cfg *c, const struct row *r)
+{
+	const void *field = (const char *)c + r->at;
+	const char *text = *(const char *const *)field;
+
+	switch (r->ask) {
+	case ASK_COUNT:
+		return *(const size_t *)field;
+	case ASK_TRUE:
+		return *(const bool *)field;
+	case ASK_TEXT:
+		return text && *text && strcmp(text, r->harmless);
+	case ASK_GIVEN:
+		return *(const bool *)field && where_given(c, r->path);
+	case ASK_TEXT_GIVEN:
+		return text && *text && where_given(c, r->path);
+	}
+	return false;
+}
+
+static void say(struct asking *a, const char *path, bool warning, const char *text)
+{
+	struct place at = where_place(a->c, a->name, path);
+
+	(warning ? finding_warning : finding_error)(a->f, at, path, "%s", text);
+}
+
+static void say_element(struct asking *a, const char *list, size_t i, const char *key, const char *text)
+{
+	auto_free char *path = xasprintf("%s[%zu].%s", list, i, key);
+
+	say(a, path, false, text);
+}
+
+static void ask_provision(struct asking *a)
+{
+	for (size_t i = 0; i < a->c->provisions; i++) {
+		const char *mode = a->c->provision[i].mode;
+		auto_free char *text = NULL;
+
+		if (!strcmp(mode, "boot") || !strcmp(mode, "system"))
+			continue;
+		text = xasprintf("%s is not carried out by this version yet: use boot or system, or remove the script", mode);
+		say_element(a, "provision", i, "mode", text);
+	}
+}
+
+static void ask_forwards(struct asking *a)
+{
+	static const char sockets[] = "a socket is forwarded only to a socket by this version yet: give both guestSocket and "
+				      "hostSocket";
+
+	for (size_t i = 0; i < a->c->forwards; i++) {
+		const struct cfg_port_forward *f = &a->c->forward[i];
+
+		if (f->reverse)
+			say_element(a, "portForwards", i, "reverse",
+				    "is not carried out by this version yet: remove the rule");
+		if (f->guest_socket && !f->host_socket)
+			say_element(a, "portForwards", i, "guestSocket", sockets);
+		if (f->host_socket && !f->guest_socket)
+			say_element(a, "portForwards", i, "hostSocket", sockets);
+	}
+}
+
+static void ask_system(struct asking *a)
+{
+	const struct cfg *c = a->c;
+	size_t i = 0;
+
+	if (strcmp(c->os, "Linux"))
+		say(a, "os", false, "only Linux guests are possible in this version");
+	while (i < c->images && strcmp(c->image[i].arch, c->arch))
+		i++;
+	if (i == c->images) {
+		auto_free char *text = xasprintf("there is none for architecture %s", c->arch);
+
+		say(a, "images", false, text);
+	}
+}
+
+bool plan_supported(const struct cfg *c, const char *name, struct findings *f)
+{
+	struct asking a = { c, name, f };
+	size_t errors = f->errors;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct row *r = &rows[i];
+		auto_free char *text = NULL;
+
+		if (!is_asked(c, r))
+			continue;
+		text = xasprintf("is not carried out by this version yet: %s", r->advice ? r->advice : "remove it");
+		say(&a, r->path, r->warning, text);
+	}
+	ask_system(&a);
+	ask_provision(&a);
+	ask_forwards(&a);
+	return f->errors == errors;
+}
