@@ -83,6 +83,7 @@ static void test_label_mode_and_nothing_of_the_builder(void **state)
 	struct err e = { 0 };
 	struct stat st;
 	char host[256], year[8];
+	struct tm tm;
 
 	(void)state;
 	assert_int_equal(write_seed(list, "s.iso", &e), 0);
@@ -97,7 +98,7 @@ static void test_label_mode_and_nothing_of_the_builder(void **state)
 	assert_int_equal(first.len, second.len);
 	assert_memory_equal(first.data, second.data, first.len);
 	assert_int_equal(gethostname(host, sizeof(host)), 0);
-	assert_int_equal(strftime(year, sizeof(year), "%Y", gmtime(&now)), 4);
+	assert_int_equal(strftime(year, sizeof(year), "%Y", gmtime_r(&now, &tm)), 4);
 	assert_null(memmem(first.data, first.len, host, strlen(host)));
 	assert_null(memmem(first.data, first.len, year, 4));
 }
