@@ -228,25 +228,34 @@ static int make_template(const char *locator, struct buf *text, struct err *e)
 	return path ? locator_image_text(path, text, e) : -1;
 }
 
-int locator_read(const char *locator, const char *digest, const struct embed_reader *r, struct buf *text, struct err *e)
+int locator_read_raw(const char *locator, const char *digest, const struct embed_reader *r, struct buf *text,
+		     struct err *e)
 {
 	enum locator_kind kind = locator_kind(locator);
 	auto_free char *path = NULL;
 
 	if (!*locator || strlen(locator) > LOCATOR_MAX)
 		return err_set(e, ERR_INVALID, "a locator must have 1 to %d bytes", LOCATOR_MAX);
-	if (digest && (kind == LOCATOR_STDIN || locator_is_image(locator)))
-		return err_set(e, ERR_INVALID, "%.200s: no digest can be checked here; leave it out", locator);
+	if (digest && kind == LOCATOR_STDIN)
+		return err_set(e, ERR_INVALID, "the digest of standard input cannot be checked; leave it out");
 	if (kind == LOCATOR_STDIN)
 		return io_read_end(STDIN_FILENO, "standard input", text, e);
-	if (locator_is_image(locator))
-		return make_template(locator, text, e);
 	if (kind == LOCATOR_URL)
 		return fetch(r, locator, digest, text, e);
 	path = locator_path(locator, e);
 	if (!path)
 		return -1;
 	return digest ? fetch(r, path, digest, text, e) : read_file(kind == LOCATOR_TEMPLATE ? path : locator, text, e);
+}
+
+int locator_read(const char *locator, const char *digest, const struct embed_reader *r, struct buf *text, struct err *e)
+{
+	if (strlen(locator) > LOCATOR_MAX || !locator_is_image(locator))
+		return locator_read_raw(locator, digest, r, text, e);
+	if (digest)
+		return err_set(e, ERR_INVALID, "%.200s: the digest of an image given as a template is not checked; "
+			       "write a template with images: and the digest there", locator);
+	return make_template(locator, text, e);
 }
 
 char *locator_path(const char *locator, struct err *e)

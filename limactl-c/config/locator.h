@@ -27,6 +27,10 @@ char *locator_resolve(const char *base, const char *relative, struct err *e);
 int locator_read(const char *locator, const char *digest, const struct embed_reader *r, struct buf *text,
 		 struct err *e);
 
+/* The same of any file: a script that is called x.img stays what it is. */
+int locator_read_raw(const char *locator, const char *digest, const struct embed_reader *r, struct buf *text,
+		     struct err *e);
+
 /* The file that a path or template:NAME means; of others what messages call them. malloc'd. */
 char *locator_path(const char *locator, struct err *e);
 

@@ -266,11 +266,7 @@ static struct ynode *word_to_map(struct yn_pool *p, struct ynode *word, const ch
 	struct ynode *map = yn_map(p);
 
 	yn_set(p, map, key, word);
-	map->source = word->source;
-	map->line = word->line;
-	map->column = word->column;
-	map->start = word->start;
-	map->end = word->end;
+	yn_stand_for(map, word);
 	return map;
 }
 
@@ -428,9 +424,7 @@ void merge_normalise(struct yn_pool *p, struct ynode *root)
 
 	if (base && (base->kind == YN_STRING || base->kind == YN_MAP)) {
 		list = yn_list(p);
-		list->source = base->source;
-		list->line = base->line;
-		list->column = base->column;
+		yn_stand_for(list, base);
 		yn_add(p, list, base);
 		yn_set(p, root, "base", list);
 	}

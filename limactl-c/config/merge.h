@@ -9,14 +9,16 @@
 /* Short spellings written out, in place: base and additionalDisks as words, file as a word → mappings. */
 void merge_normalise(struct yn_pool *p, struct ynode *root);
 
-/* override over instance over defaults, normalised trees each of which may be NULL. Values keep the places they were given at. */
+/* override over instance over defaults, normalised trees each of which may be NULL. Values keep the places they were
+ * given at. */
 struct ynode *merge_layers(struct yn_pool *p, const struct ynode *defaults, const struct ynode *instance,
 			   const struct ynode *override);
 
 /* What a template inherits from one base: root is changed, base is not. */
 void merge_base(struct yn_pool *p, struct ynode *root, const struct ynode *base);
 
-/* After the last base: disks of one name, mounts of one place, networks of one interface become one; "*" is applied and dropped. */
+/* After the last base: disks of one name, mounts of one place, networks of one interface become one; "*" is applied
+ * and dropped. */
 void merge_combine(struct yn_pool *p, struct ynode *root);
 
 #endif

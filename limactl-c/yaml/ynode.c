@@ -153,6 +153,16 @@ struct ynode *yn_copy(struct yn_pool *p, const struct ynode *n)
 	return out;
 }
 
+void yn_stand_for(struct ynode *made, const struct ynode *given)
+{
+	made->source = given->source;
+	made->line = given->line;
+	made->column = given->column;
+	made->start = given->start;
+	made->end = given->end;
+	made->origin = given->origin ? given->origin : given->source ? given : NULL;
+}
+
 bool yn_is_scalar(const struct ynode *n)
 {
 	return n->kind != YN_LIST && n->kind != YN_MAP;

@@ -79,6 +79,9 @@ struct ynode *yn_map(struct yn_pool *p);
 /* Deep copy with aliases followed: origin of each copy is the parsed node, never another copy. */
 struct ynode *yn_copy(struct yn_pool *p, const struct ynode *n);
 
+/* made takes the place of given in a tree: messages and patches find it there. */
+void yn_stand_for(struct ynode *made, const struct ynode *given);
+
 bool yn_is_scalar(const struct ynode *n); /* null is one too */
 bool yn_same(const struct ynode *a, const struct ynode *b); /* same kinds, texts, keys in the same order */
 struct place yn_place(const struct ynode *n);

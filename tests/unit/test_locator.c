@@ -225,7 +225,7 @@ static void test_a_dash_is_standard_input(void **state)
 	assert_int_equal(locator_read("-", NULL, NULL, &small, &e), -1);
 	assert_non_null(strstr(e.msg, "larger than 3 bytes"));
 	assert_int_equal(locator_read("-", "sha256:00", NULL, &b, &e), -1);
-	assert_non_null(strstr(e.msg, "no digest can be checked"));
+	assert_non_null(strstr(e.msg, "the digest of standard input cannot be checked"));
 	close(fd);
 	dup2(keep, STDIN_FILENO);
 	close(keep);
