@@ -309,6 +309,16 @@ static bool put_at(struct yn_pool *p, struct ynode *map, const char *path, struc
 	return next->kind == YN_MAP && put_at(p, next, path + n + 1, value);
 }
 
+/* Whether there is any value but null in it. */
+static bool says_something(const struct ynode *n)
+{
+	bool any = n->kind != YN_NULL && yn_is_scalar(n);
+
+	for (size_t i = 0; i < n->count && !any; i++)
+		any = says_something(n->item[i]);
+	return any;
+}
+
 void load_moved(struct cfg *c, struct findings *f)
 {
 	for (size_t i = 0; i < schema_count; i++) {
@@ -318,7 +328,8 @@ void load_moved(struct cfg *c, struct findings *f)
 		if (at == c->given->count || c->given->item[at]->kind == YN_NULL ||
 		    !put_at(c->pool, c->given, k->moved, c->given->item[at]))
 			continue;
-		finding_warning(f, yn_place(c->given->key[at]), k->path, "is deprecated; write %s", k->moved);
+		if (says_something(c->given->item[at]))
+			finding_warning(f, yn_place(c->given->key[at]), k->path, "is deprecated; write %s", k->moved);
 		yn_remove(c->given, at);
 	}
 }

@@ -29,7 +29,7 @@ static void check_point(struct check *k, size_t i, const char *point)
 	static const char *const system[] = { "/", "/bin", "/dev", "/etc", "/home", "/opt", "/sbin", "/tmp", "/usr", "/var" };
 
 	/* When it is the location it was said there what is wrong with it. */
-	if (!point || !strcmp(point, k->c->mount[i].location) ? !point || *point != '/' : false)
+	if (!point || (*point != '/' && !strcmp(point, k->c->mount[i].location)))
 		return;
 	if (*point != '/' && strncmp(point, "{{", 2)) {
 		check_bad(k, xasprintf("mounts[%zu].mountPoint", i),
@@ -41,7 +41,11 @@ static void check_point(struct check *k, size_t i, const char *point)
 			check_bad(k, xasprintf("mounts[%zu].mountPoint", i),
 				  "must not be %s, which belongs to the guest's system; name a folder below it", point);
 	}
-	if (!strcmp(point, k->c->user.home))
+	/* Root's home on both sides. */
+	if (!strcmp(point, k->c->user.home) && !strcmp(point, k->c->mount[i].location))
+		check_warn(k, xasprintf("mounts[%zu].location", i),
+			   "hides the home of the guest's own user, %s; give another mountPoint", point);
+	else if (!strcmp(point, k->c->user.home))
 		check_bad(k, xasprintf("mounts[%zu].mountPoint", i),
 			  "must not be %s, the home of the guest's own user; name another folder", point);
 }
