@@ -34,7 +34,7 @@ static struct ynode *read_text(struct yn_pool *p, const struct cfg_text *t, stru
 			      yn_kind_word(root->kind));
 		return NULL;
 	}
-	out = yn_copy(p, root);
+	out = yn_merge_keys(p, root, f);
 	merge_normalise(p, out);
 	return out;
 }

@@ -3,12 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/buf.h"
 #include "lib/cleanup.h"
 #include "limactl-c/base/text.h"
 #include "limactl-c/config/config.h"
 #include "limactl-c/config/schema.h"
 #include "limactl-c/config/size.h"
-#include "lib/buf.h"
+#include "limactl-c/yaml/emit.h"
 
 enum { DUMP_MAX = 64 << 20, NUMBER_MAX = 24 };
 
@@ -196,46 +197,12 @@ struct ynode *cfg_tree(const struct cfg *c, struct yn_pool *p)
 	return map ? map : yn_map(p);
 }
 
-static void put_text(struct buf *b, const char *s)
-{
-	buf_adds(b, "\"");
-	for (; *s; s++) {
-		unsigned char c = (unsigned char)*s;
-
-		if (c < 0x20 || c == 0x7f)
-			buf_addf(b, "\\u%04x", c);
-		else
-			buf_addf(b, "%s%c", c == '"' || c == '\\' ? "\\" : "", c);
-	}
-	buf_adds(b, "\"");
-}
-
-/* TODO(issue 4, in work): yn_json. */
-static void put_json(struct buf *b, const struct ynode *n)
-{
-	if (n->kind == YN_STRING)
-		put_text(b, n->text);
-	else if (yn_is_scalar(n))
-		buf_adds(b, n->text);
-	if (yn_is_scalar(n))
-		return;
-	buf_adds(b, n->kind == YN_MAP ? "{" : "[");
-	for (size_t i = 0; i < n->count; i++) {
-		buf_adds(b, i ? "," : "");
-		if (n->kind == YN_MAP) {
-			put_text(b, n->key[i]->text);
-			buf_adds(b, ":");
-		}
-		put_json(b, n->item[i]);
-	}
-	buf_adds(b, n->kind == YN_MAP ? "}" : "]");
-}
-
 char *cfg_dump(const struct cfg *c)
 {
 	auto_pool p = yn_pool_new();
 	struct buf b = BUF_INIT(DUMP_MAX);
 
-	put_json(&b, cfg_tree(c, p));
+	if (yn_json(cfg_tree(c, p), 0, &b) < 0)
+		abort(); /* memory: a configuration is far smaller than DUMP_MAX */
 	return b.data;
 }

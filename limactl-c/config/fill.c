@@ -225,10 +225,6 @@ void fill_defaults(struct cfg *c, const struct cfg_host *h)
 	fill_user(c, h);
 	fill_provision(c);
 	fill_forwards(c);
-	for (size_t i = 0; i < c->networks; i++) {
-		if (!c->network[i].interface)
-			c->network[i].interface = xasprintf("lima%zu", i);
-	}
 	for (size_t i = 0; i < c->mounts; i++) {
 		struct cfg_mount *m = &c->mount[i];
 

@@ -4,6 +4,7 @@
 
 #include "lib/cleanup.h"
 #include "limactl-c/base/mem.h"
+#include "limactl-c/base/sha256.h"
 #include "limactl-c/config/fill.h"
 #include "limactl-c/config/schema.h"
 #include "limactl-c/config/where.h"
@@ -72,6 +73,33 @@ static void expand_home(char **path, const char *home)
 	*path = whole;
 }
 
+/* Lima's rule: the same for the same host, file and place in it. */
+static char *mac_address(const struct cfg_input *in, size_t i)
+{
+	auto_free char *text = xasprintf("%s%s/lima.yaml#%zu", in->host->machine_id ? in->host->machine_id : "",
+					 in->dir ? in->dir : "", i);
+	uint8_t d[SHA256_SIZE];
+
+	sha256(text, strlen(text), d);
+	return xasprintf("52:55:55:%02x:%02x:%02x", d[0], d[1], d[2]);
+}
+
+static void fill_networks(struct cfg *c, const struct cfg_input *in)
+{
+	for (size_t i = 0; i < c->networks; i++) {
+		struct cfg_network *n = &c->network[i];
+
+		if (!n->interface || !*n->interface) {
+			free(n->interface);
+			n->interface = xasprintf("lima%zu", i);
+		}
+		if (!n->mac_address || !*n->mac_address) {
+			free(n->mac_address);
+			n->mac_address = mac_address(in, i);
+		}
+	}
+}
+
 void fill_derived(struct cfg *c, const struct cfg_input *in)
 {
 	for (size_t i = 0; i < c->mounts; i++) {
@@ -84,6 +112,7 @@ void fill_derived(struct cfg *c, const struct cfg_input *in)
 			clean_path(m->location);
 		fill_if_none(&m->mount_point, m->location);
 	}
+	fill_networks(c, in);
 }
 
 void fill_plain(struct cfg *c)
