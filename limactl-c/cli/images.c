@@ -55,8 +55,7 @@ static int run_hidden(const struct spawn *s, struct buf *out, struct err *e)
 	return code ? -1 : 0;
 }
 
-/* Runs the image program; argv[0] is put in. What it prints, without the line break, goes to out. */
-static int run_image(const char **argv, struct buf *out, bool shown, struct err *e)
+int images_run(const char **argv, struct buf *out, bool shown, struct err *e)
 {
 	auto_free char *program = prefix_libexec("image", e);
 	struct spawn s = { .argv = argv };
@@ -95,7 +94,7 @@ char *images_get(const char *location, const char *digest, struct err *e)
 	argv[n++] = location;
 	if (fetched)
 		say_info("Fetching %s", location);
-	if (run_image(argv, &out, fetched && isatty(STDERR_FILENO), e) < 0) {
+	if (images_run(argv, &out, fetched && isatty(STDERR_FILENO), e) < 0) {
 		err_wrap(e, "image %s", location);
 		return NULL;
 	}
@@ -155,7 +154,7 @@ static int make_initrd(const struct plan *p, struct err *e)
 			return err_set(e, ERR_INVALID, "too many files for the initramfs");
 	if (fs_write_atomic(list, text.data, text.len, 0600, e) < 0)
 		return -1;
-	return run_image(argv, &out, false, e) < 0 ? err_wrap(e, "initramfs") : 0;
+	return images_run(argv, &out, false, e) < 0 ? err_wrap(e, "initramfs") : 0;
 }
 
 static int make_disk(const struct plan *p, struct err *e)
@@ -168,7 +167,7 @@ static int make_disk(const struct plan *p, struct err *e)
 
 	if (fs_exists(p->disk[0].path))
 		return 0;
-	return run_image(argv, &out, false, e) < 0 ? err_wrap(e, "disk") : 0;
+	return images_run(argv, &out, false, e) < 0 ? err_wrap(e, "disk") : 0;
 }
 
 int images_prepare(const struct plan *p, struct err *e)

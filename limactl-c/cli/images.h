@@ -2,9 +2,16 @@
 #ifndef LIMA_CLI_IMAGES_H
 #define LIMA_CLI_IMAGES_H
 
+#include <stdbool.h>
+
+#include "lib/buf.h"
 #include "lib/err.h"
 #include "limactl-c/config/config.h"
 #include "limactl-c/plan/plan.h"
+
+/* Runs the image program; argv[0] is put in. What it prints, without the line break, goes to out. shown: its progress, and
+ * what it complains of, go to the terminal. */
+int images_run(const char **argv, struct buf *out, bool shown, struct err *e);
 
 /* The local file of a location, fetched when needed; malloc'd. digest may be NULL. */
 char *images_get(const char *location, const char *digest, struct err *e);

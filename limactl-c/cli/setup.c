@@ -9,6 +9,7 @@
 #include "limactl-c/base/mem.h"
 #include "limactl-c/cli/images.h"
 #include "limactl-c/cli/say.h"
+#include "limactl-c/cli/source.h"
 #include "limactl-c/config/locator.h"
 #include "limactl-c/store/paths.h"
 
@@ -30,7 +31,7 @@ int setup_read(struct setup *s, const char *locator, struct err *e)
 {
 	s->label = xstrdup(strcmp(locator, "-") ? locator : "standard input");
 	s->name = locator_instance_name(locator);
-	return locator_read(locator, NULL, NULL, &s->text, e);
+	return locator_read(locator, NULL, &source_reader, &s->text, e);
 }
 
 int setup_read_inst(struct setup *s, const struct inst *i, struct err *e)

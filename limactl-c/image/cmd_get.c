@@ -12,18 +12,27 @@
 #include "limactl-c/image/fetch.h"
 #include "limactl-c/image/unpack.h"
 
-enum { OPT_DIGEST, OPT_NAME };
+enum { OPT_DIGEST, OPT_NAME, OPT_TEXT };
+
+/* As large as a template may be. */
+#define TEXT_MAX (4ULL << 20)
 
 struct request {
 	const struct cache *cache;
 	const char *location;
 	const struct digest *want; /* NULL: any */
 	const char *name;          /* to give to the object, or NULL */
+	bool text;                 /* a small file, as it is now */
 };
 
 static bool has_prefix(const char *s, const char *prefix)
 {
 	return strncasecmp(s, prefix, strlen(prefix)) == 0;
+}
+
+static bool is_packed(const struct request *r, const char *location)
+{
+	return !r->text && unpack_is_packed(location);
 }
 
 /* What bytes with the digest `got` became in the cache: themselves, or what they unpack to. NULL when not there. */
@@ -32,7 +41,7 @@ static char *cached(const struct request *r, const struct digest *got, struct di
 	auto_free char *key = xasprintf("sha256-%s", got->hex);
 
 	*object = *got;
-	if (unpack_is_packed(r->location) && !cache_follow(r->cache, CACHE_UNPACKED, key, object))
+	if (is_packed(r, r->location) && !cache_follow(r->cache, CACHE_UNPACKED, key, object))
 		return NULL;
 	return cache_object(r->cache, object);
 }
@@ -76,14 +85,14 @@ static int remember_digest(const struct request *r, const struct digest *got, st
 	return cache_link(r->cache, CACHE_DIGESTS, key, got, e);
 }
 
-/* The URL's bytes of an earlier download; not taken when another digest is wanted now. */
+/* The URL's bytes of an earlier download; not taken when another digest is wanted now, or a text, which may change. */
 static char *find_url(const struct request *r, const char *key, struct digest *object)
 {
 	struct digest got;
 
 	if (r->want)
 		return find_wanted(r, object);
-	return cache_follow(r->cache, CACHE_URLS, key, &got) ? cached(r, &got, object) : NULL;
+	return !r->text && cache_follow(r->cache, CACHE_URLS, key, &got) ? cached(r, &got, object) : NULL;
 }
 
 static char *get_url(const struct request *r, struct digest *object, struct err *e)
@@ -108,7 +117,11 @@ static char *get_url(const struct request *r, struct digest *object, struct err 
 	path = find_url(r, key, object);
 	if (path)
 		return steal(&path);
-	if (sink_open(&s, &f, r->want, e) < 0 || fetch_url(r->location, &s, e) < 0)
+	if (sink_open(&s, &f, r->want, e) < 0)
+		return NULL;
+	if (r->text)
+		s.max = TEXT_MAX;
+	if (fetch_url(r->location, &s, e) < 0)
 		return NULL;
 	if (sink_end(&s, &got, e) < 0)
 		return err_wrap(e, "%s", r->location), NULL;
@@ -116,7 +129,7 @@ static char *get_url(const struct request *r, struct digest *object, struct err 
 	/* Links first: publishing lets the next process in, which must find them. They may dangle, that means "not there". */
 	if (remember_digest(r, &got, e) < 0 || cache_link(r->cache, CACHE_URLS, key, &got, e) < 0)
 		return NULL;
-	if (unpack_is_packed(r->location) ? store_unpacked(r, f.fd, &got, object, e) < 0
+	if (is_packed(r, r->location) ? store_unpacked(r, f.fd, &got, object, e) < 0
 					  : cache_publish(r->cache, &f, &got, 0444, e) < 0)
 		return NULL;
 	return cache_object(r->cache, object);
@@ -154,7 +167,7 @@ static int store_copy(const struct request *r, int fd, struct digest *object, st
 static char *get_file(const struct request *r, const char *path, struct digest *object, struct err *e)
 {
 	auto_close int fd = open_regular(path, e);
-	bool packed = unpack_is_packed(path);
+	bool packed = is_packed(r, path);
 	struct digest got;
 	char *done;
 
@@ -215,11 +228,11 @@ static char *get(const struct request *r, struct digest *object, struct err *e)
 static int run(const struct command_line *l, struct err *e)
 {
 	auto_cache c = CACHE_INIT;
-	struct request r = { .cache = &c, .location = l->arg[0], .name = l->opt[OPT_NAME] };
+	struct request r = { .cache = &c, .location = l->arg[0], .name = l->opt[OPT_NAME], .text = l->opt[OPT_TEXT] };
 	struct digest want, object;
 	auto_free char *path = NULL;
 
-	if (unpack_is_archive(r.location))
+	if (!r.text && unpack_is_archive(r.location))
 		return err_set(e, ERR_INVALID, "%s is an archive of many files, not an image", r.location);
 	if (r.name && cache_check_name(r.name, e) < 0)
 		return -1;
@@ -245,6 +258,7 @@ const struct command command_get = {
 	.opt = {
 		[OPT_DIGEST] = { "digest", "ALGO:HEX", false },
 		[OPT_NAME] = { "name", "NAME", false },
+		[OPT_TEXT] = { "text", NULL, false },
 	},
 	.run = run,
 };

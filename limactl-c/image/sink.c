@@ -13,6 +13,7 @@ int sink_open(struct sink *s, const struct newfile *to, const struct digest *wan
 {
 	s->to = to;
 	s->len = 0;
+	s->max = SINK_MAX_BYTES;
 	s->hash = hash_new(want, e);
 	return s->hash ? 0 : -1;
 }
@@ -32,8 +33,8 @@ int sink_write(struct sink *s, const void *p, size_t n, struct err *e)
 {
 	if (n == 0)
 		return 0;
-	if (s->len + n > SINK_MAX_BYTES)
-		return err_set(e, ERR_INVALID, "larger than %llu GiB", SINK_MAX_BYTES >> 30);
+	if (s->len + n > s->max)
+		return err_set(e, ERR_INVALID, "larger than %llu MiB", (unsigned long long)(s->max >> 20));
 	if (hash_add(s->hash, p, n, e) < 0)
 		return -1;
 	s->len += n;

@@ -13,12 +13,12 @@
 struct sink {
 	const struct newfile *to; /* borrowed */
 	struct hash *hash;        /* owned */
-	uint64_t len;
+	uint64_t len, max;
 };
 
 #define SINK_INIT { 0 }
 
-/* want: the digest the bytes must have, or NULL. */
+/* want: the digest the bytes must have, or NULL. max is SINK_MAX_BYTES, until the caller lowers it. */
 int sink_open(struct sink *s, const struct newfile *to, const struct digest *want, struct err *e);
 int sink_write(struct sink *s, const void *p, size_t n, struct err *e);
 int sink_copy(struct sink *s, int fd, struct err *e); /* all that is left to read of fd */
