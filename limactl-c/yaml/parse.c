@@ -374,7 +374,7 @@ static struct yn_source *keep_source(struct yn_pool *p, const char *name, const 
 	return s;
 }
 
-/* A text without any value: an empty map that begins and ends where a key would go. */
+/* A text without any value: an empty map in the place of the null, or where the text begins. */
 static struct ynode *empty_map(struct build *b)
 {
 	struct ynode *n = yn_map(b->pool);
@@ -382,6 +382,12 @@ static struct ynode *empty_map(struct build *b)
 	n->source = b->source;
 	n->line = n->column = 1;
 	n->start = n->end = b->mark;
+	if (b->root && b->root->end > b->root->start) {
+		n->line = b->root->line;
+		n->column = b->root->column;
+		n->start = b->root->start;
+		n->end = b->root->end;
+	}
 	return n;
 }
 

@@ -75,18 +75,23 @@ bool slice_is_block(const struct ynode *n)
 	return !yn_is_scalar(n) && n->source && !n->aliased && n->style != YN_FLOW && n->count;
 }
 
-/* The sign in a block scalar's header: '+', '-' or 0. */
-static char chomping(const struct ynode *n)
+size_t slice_chomping(const struct ynode *n)
 {
 	size_t at = skip_properties(n) + 1;
-	const char *p = n->source->text + at;
 
-	if (at < n->end && *p >= '1' && *p <= '9')
-		p++;
-	return *p == '+' || *p == '-' ? *p : 0;
+	if (at + 1 < n->end && strchr("+-", n->source->text[at + 1]) && strchr("123456789", n->source->text[at]))
+		at++;
+	return at;
 }
 
-static const struct ynode *last_value(const struct ynode *n)
+static bool chomps(const struct ynode *n, char how)
+{
+	size_t at = slice_chomping(n);
+
+	return at < n->end && n->source->text[at] == how;
+}
+
+const struct ynode *slice_last(const struct ynode *n)
 {
 	while (slice_is_block(n))
 		n = n->item[n->count - 1];
@@ -95,14 +100,14 @@ static const struct ynode *last_value(const struct ynode *n)
 
 size_t slice_end(const struct ynode *n)
 {
-	const struct ynode *last = last_value(n);
+	const struct ynode *last = slice_last(n);
 	const char *text = last->source->text;
 	size_t end = last->end, start = last->start;
 	bool keep;
 
 	if (!slice_is_block_scalar(last))
 		return end;
-	keep = chomping(last) == '+';
+	keep = chomps(last, '+');
 	while (end > start && text[end - 1] == '\n') {
 		end -= end - 1 > start && text[end - 2] == '\r' ? 2 : 1;
 		if (keep)
@@ -113,11 +118,11 @@ size_t slice_end(const struct ynode *n)
 
 bool slice_is_open(const struct ynode *n)
 {
-	const struct ynode *last = last_value(n);
+	const struct ynode *last = slice_last(n);
 	const struct yn_source *s = last->source;
 
 	return slice_is_block_scalar(last) && last->end == s->len && s->text[s->len - 1] != '\n' &&
-	       chomping(last) != '-';
+	       !chomps(last, '-');
 }
 
 /* In a block collection only "- " of lists around may stand before a key or a dash. */
@@ -217,7 +222,7 @@ static bool find_tail(const struct ynode *value, struct slice *s)
 	s->end = slice_end(value);
 	at = skip_blanks(s->source, s->end);
 	s->to = slice_line_end(s->source, s->end);
-	if (slice_is_block_scalar(last_value(value))) {
+	if (slice_is_block_scalar(slice_last(value))) {
 		s->to = s->end;
 		return true;
 	}

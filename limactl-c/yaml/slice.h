@@ -28,8 +28,12 @@ size_t slice_colon(const struct ynode *key, const struct ynode *value);
 /* Where a value ends: of a block scalar the blank lines that are layout, and the last line end, are left out. */
 size_t slice_end(const struct ynode *n);
 bool slice_is_block_scalar(const struct ynode *n);
+/* Where a block scalar's header has its + or -, or could have it. */
+size_t slice_chomping(const struct ynode *n);
 /* A list or a map written one value a line. */
 bool slice_is_block(const struct ynode *n);
+/* The value whose text ends last: n itself unless it is such a list or map. */
+const struct ynode *slice_last(const struct ynode *n);
 /* Whether a line end after the text would become part of the value: a block scalar that ends with the text. */
 bool slice_is_open(const struct ynode *n);
 /* What a node says where it is written: n itself, or what it is an unchanged copy of; NULL when there is no such. */

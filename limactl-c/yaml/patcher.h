@@ -1,0 +1,44 @@
+/* patcher.h - what the parts of yn_patch() share; for this folder only. */
+#ifndef LIMA_YAML_PATCHER_H
+#define LIMA_YAML_PATCHER_H
+
+#include "limactl-c/yaml/edits.h"
+#include "limactl-c/yaml/emitter.h"
+#include "limactl-c/yaml/slice.h"
+
+struct patcher {
+	struct yn_pool *pool; /* of the edits' texts */
+	const struct yn_source *source;
+	const char *eol;
+	struct edits edits;
+	bool expand;    /* aliases are written out */
+	unsigned depth; /* values deeper than this are written anew as a whole when they changed */
+};
+
+/* Where a value stands. */
+struct spot {
+	enum emit_after after;
+	bool flow;       /* between brackets; hook is behind the key, or where the value begins */
+	size_t hook;     /* behind the colon or the dash; of the root where it begins */
+	unsigned column; /* of the key or the dash */
+	unsigned depth;
+};
+
+/* Each adds the edits that make was say now; false (and no edits): not in this place. */
+bool patch_value(struct patcher *p, const struct ynode *was, const struct ynode *now, const struct spot *spot);
+bool patch_block(struct patcher *p, const struct ynode *was, const struct ynode *now, const struct spot *spot);
+bool patch_flow(struct patcher *p, const struct ynode *was, const struct ynode *now, const struct spot *spot);
+bool patch_replace(struct patcher *p, const struct ynode *was, const struct ynode *now, const struct spot *spot);
+
+/* Where lines can be added at the end of a document whose last value ends at this place: behind the last comment. */
+size_t patch_document_end(const struct yn_source *source, size_t at);
+
+/* What an emitter wrote, kept in the patcher's pool. */
+struct piece {
+	const char *text;
+	size_t len;
+};
+struct piece patch_piece(struct patcher *p, const struct buf *b);
+#define PATCH_EMITTER(p, buffer) { .out = (buffer), .eol = (p)->eol, .copies = true }
+
+#endif
