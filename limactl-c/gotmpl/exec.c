@@ -1,10 +1,12 @@
 /* Carrying out the steps of a template. */
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
+#include "limactl-c/base/text.h"
 #include "limactl-c/gotmpl/tree.h"
 
-enum { KEYS_A_STEP = 64 };
+enum { KEYS_A_STEP = 64, NAME_SHOWN = 80, KNOWN_MAX = 100 };
 enum flow { FLOW_ON, FLOW_BREAK, FLOW_CONTINUE, FLOW_FAILED };
 
 struct variable {
@@ -62,25 +64,36 @@ static size_t find_field(struct run *r, const struct ynode *map, struct word nam
 	return i;
 }
 
+static int no_field(struct run *r, const struct ynode *map, struct word name)
+{
+	char copy[NAME_SHOWN + 1];
+	const char *known[KNOWN_MAX], *near;
+	size_t count = map->count < KNOWN_MAX ? map->count : KNOWN_MAX;
+
+	snprintf(copy, sizeof(copy), "%.*s", (int)(name.len < NAME_SHOWN ? name.len : NAME_SHOWN), name.s);
+	for (size_t i = 0; i < count; i++)
+		known[i] = map->key[i]->text;
+	near = text_nearest(copy, known, count);
+	return run_fail(r, "there is no field \"%s\"%s%s%s", copy, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+}
+
 /* *v becomes its field. */
 static int take_field(struct run *r, struct value *v, const struct field *f)
 {
 	struct word name = f->name;
-	int shown = name.len > 80 ? 80 : (int)name.len;
+	int shown = name.len > NAME_SHOWN ? NAME_SHOWN : (int)name.len;
 	size_t i;
 
-	if (v->kind == VALUE_NONE && r->any_missing)
+	if (v->kind == VALUE_NONE && (r->any_missing || v->open))
 		return 0;
-	if (v->kind == VALUE_NONE && v->s)
-		return run_fail(r, "there is no field \"%.*s\", so no \"%.*s\" of it", (int)v->len, v->s, shown, name.s);
 	if (v->kind != VALUE_MAP)
 		return run_fail(r, "there is no field \"%.*s\" in %s", shown, name.s, value_word(v));
 	i = find_field(r, v->node, name);
 	if (i < v->node->count)
-		return value_of(v->node->item[i], v, r->e);
-	if (!r->any_missing && v->node != r->open)
-		return run_fail(r, "there is no field \"%.*s\"", shown, name.s);
-	*v = (struct value){ .kind = VALUE_NONE, .s = r->any_missing ? NULL : name.s, .len = (size_t)shown };
+		return run_value(r, v->node->item[i], v->open, v);
+	if (!r->any_missing && !v->open)
+		return no_field(r, v->node, name);
+	*v = (struct value){ .kind = VALUE_NONE, .open = v->open, .s = r->any_missing ? NULL : name.s, .len = (size_t)shown };
 	return 0;
 }
 
@@ -203,7 +216,7 @@ static int evaluate_pipe(struct machine *m, const struct value *dot, const struc
 		if (evaluate_command(m, dot, c, final, out) < 0)
 			return -1;
 		if (out->kind == VALUE_NULL)
-			*out = (struct value){ .kind = VALUE_NONE };
+			out->kind = VALUE_NONE;
 		given = *out;
 		final = &given;
 	}
@@ -259,8 +272,9 @@ static enum flow iterate(struct machine *m, const struct step *s, const struct v
 	return flow == FLOW_CONTINUE ? FLOW_ON : flow;
 }
 
-static enum flow range_node(struct machine *m, const struct step *s, const struct ynode *n)
+static enum flow range_node(struct machine *m, const struct step *s, const struct value *v)
 {
+	const struct ynode *n = v->node;
 	const size_t *order = n->kind == YN_MAP ? value_sorted(m->run->pool, n) : NULL;
 	enum flow flow = FLOW_ON;
 
@@ -268,7 +282,7 @@ static enum flow range_node(struct machine *m, const struct step *s, const struc
 		size_t at = order ? order[i] : i;
 		struct value each, index = order ? value_string(n->key[at]->text, n->key[at]->len) : value_int((int64_t)i);
 
-		if (value_of(n->item[at], &each, m->run->e) < 0)
+		if (run_value(m->run, n->item[at], v->open, &each) < 0)
 			return FLOW_FAILED;
 		flow = iterate(m, s, &index, &each);
 	}
@@ -310,7 +324,7 @@ static enum flow walk_range(struct machine *m, const struct value *dot, const st
 	if (number && (v.i > 0 || s->pipe->variables == 2))
 		flow = range_number(m, s, v.i);
 	else if (!number && value_truth(&v))
-		flow = range_node(m, s, v.node);
+		flow = range_node(m, s, &v);
 	else
 		flow = walk(m, dot, s->otherwise); /* as in Go, a break there ends only this range */
 	m->variables = mark;

@@ -139,8 +139,8 @@ static int index_map(struct run *r, const struct function *f, const struct value
 		return run_fail(r, "%s takes a text as a mapping's key, not %s", f->name, value_word(key));
 	i = yn_find(map->node, key->s, key->len);
 	if (i < map->node->count)
-		return value_of(map->node->item[i], out, r->e);
-	*out = map->node == r->open ? value_string("", 0) : (struct value){ .kind = VALUE_NULL };
+		return run_value(r, map->node->item[i], map->open, out);
+	*out = map->open ? value_string("", 0) : (struct value){ .kind = VALUE_NULL };
 	return 0;
 }
 
@@ -167,7 +167,7 @@ static int call_index(struct run *r, const struct function *f, const struct valu
 			return run_fail(r, "index: there is no index %zu", at);
 		if (of.kind == VALUE_STRING)
 			item = value_int((unsigned char)of.s[at]);
-		else if (value_of(of.node->item[at], &item, r->e) < 0)
+		else if (run_value(r, of.node->item[at], of.open, &item) < 0)
 			return -1;
 	}
 	*out = item;
@@ -196,7 +196,7 @@ static int call_slice(struct run *r, const struct function *f, const struct valu
 	list = yn_list(r->pool);
 	for (size_t i = at[0]; i < at[1]; i++)
 		yn_add(r->pool, list, v->node->item[i]);
-	return value_of(list, out, r->e);
+	return run_value(r, list, v->open, out);
 }
 
 /* print, println; html, urlquery: texts are put together as print does. */

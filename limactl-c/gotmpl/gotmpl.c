@@ -21,6 +21,14 @@ int run_no_room(struct run *r)
 	return run_fail(r, "the text becomes too long");
 }
 
+int run_value(struct run *r, const struct ynode *n, bool open, struct value *out)
+{
+	if (value_of(n, out, r->e) < 0)
+		return -1;
+	out->open = open || n == r->open;
+	return 0;
+}
+
 int run_step(struct run *r)
 {
 	if (++r->steps > STEPS_MAX)
@@ -38,7 +46,7 @@ static int render(struct run *r, const char *text, size_t len, const struct ynod
 	if (template_parse(r, text, len, &steps) < 0)
 		return -1;
 	r->line = 1;
-	return value_of(data, &v, r->e) < 0 ? -1 : template_execute(r, steps, &v, out);
+	return run_value(r, data, false, &v) < 0 ? -1 : template_execute(r, steps, &v, out);
 }
 
 int gotmpl_render(const char *text, size_t len, const struct ynode *data, const struct gotmpl_options *o, struct buf *out,
@@ -49,7 +57,7 @@ int gotmpl_render(const char *text, size_t len, const struct ynode *data, const 
 	size_t before = out->len;
 	int rc;
 
-	r.open = o->open ? yn_get(data, o->open) : NULL;
+	r.open = !o->open ? NULL : *o->open ? yn_get(data, o->open) : data;
 	rc = render(&r, text, len, data, out);
 	if (rc < 0 && out->data) {
 		out->len = before;

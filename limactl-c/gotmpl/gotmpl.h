@@ -12,8 +12,8 @@ struct gotmpl_options {
 	bool fold;        /* a field is found whatever its case: ".Config.CPUs" finds "cpus" */
 	bool any_missing; /* a field that is not there is nothing ("<no value>") instead of an error */
 	bool go_only;     /* without Lima's json, yaml, indent, missing: what is not for list --format */
-	/* Names a map right in data ("Param"): its fields may be missing in conditions and comparisons. Printed, a missing
-	 * one is an error all the same. */
+	/* Names a map right in data ("Param"), or data itself (""): in it, and in what it holds, a field may be missing
+	 * where it is only asked for (conditions, comparisons). Printed, a missing one is an error all the same. */
 	const char *open;
 };
 

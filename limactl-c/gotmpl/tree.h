@@ -8,7 +8,7 @@ enum {
 	NESTING_MAX = 100,    /* of parentheses, of blocks; "else if" nests too */
 	ARGUMENTS_MAX = 100, /* of a function */
 	VARIABLES_MAX = 1000,
-	STEPS_MAX = 1000000,
+	STEPS_MAX = 200000,
 	POOL_MAX = 64 << 20, /* bytes */
 };
 
@@ -16,7 +16,7 @@ enum {
 struct run {
 	struct yn_pool *pool;
 	bool fold, any_missing, go_only; /* struct gotmpl_options */
-	const struct ynode *open;        /* its fields may be missing in conditions */
+	const struct ynode *open;        /* where struct gotmpl_options' open begins */
 	unsigned line;                   /* of what is being read or carried out, from 1 */
 	size_t steps;
 	struct err *e;
@@ -82,6 +82,8 @@ int template_execute(struct run *r, const struct step *steps, const struct value
 /* Always -1. */
 int run_fail(struct run *r, const char *fmt, ...) ERR_FMT(2, 3);
 int run_no_room(struct run *r); /* the pool's or a text's limit */
+/* A value of the data, within another (open: it is in the open part). */
+int run_value(struct run *r, const struct ynode *n, bool open, struct value *out);
 int run_step(struct run *r);    /* of everything read and done: the bounds of time and memory */
 
 #endif

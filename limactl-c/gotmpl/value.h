@@ -22,6 +22,7 @@ enum value_kind {
 /* Texts and nodes are in the pool of the run, in the template or in the data. */
 struct value {
 	enum value_kind kind;
+	bool open; /* in the open part of the data: what is missing in it is nothing */
 	bool b;
 	int64_t i;
 	double f;
