@@ -1,6 +1,5 @@
 #include "limactl-c/config/config.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +10,7 @@
 #include "limactl-c/config/load.h"
 #include "limactl-c/config/merge.h"
 #include "limactl-c/config/schema.h"
+#include "limactl-c/config/vars.h"
 #include "limactl-c/yaml/parse.h"
 
 void cfg_free(struct cfg *c)
@@ -50,16 +50,6 @@ static struct ynode *read_texts(struct yn_pool *p, const struct cfg_input *in, s
 	return merge_layers(p, defaults, instance, override);
 }
 
-/* TODO(issue 4, in work): vars_fill. */
-static void fill_home(struct cfg *c)
-{
-	char uid[16], *home = c->user.home;
-
-	snprintf(uid, sizeof(uid), "%u", c->user.uid);
-	c->user.home = cfg_expand(home, (struct cfg_var[]){ { "User", c->user.name }, { "UID", uid } }, 2);
-	free(home);
-}
-
 bool cfg_read(const struct cfg_input *in, struct cfg *out, struct findings *f)
 {
 	size_t errors = f->errors;
@@ -71,7 +61,7 @@ bool cfg_read(const struct cfg_input *in, struct cfg *out, struct findings *f)
 		load_moved(&c, f);
 		load_given(&c, in->instance.name, in->lenient, f);
 		fill_defaults(&c, in->host);
-		fill_home(&c);
+		vars_fill(&c, in, f);
 		fill_derived(&c, in);
 		validate_values(&c, in->instance.name, f);
 		validate_rules(&c, in, f);

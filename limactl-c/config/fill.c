@@ -139,15 +139,8 @@ static void fill_cpu_type(struct cfg *c)
 
 static void fill_guest(struct cfg *c)
 {
-	char *disk = c->guest.engine_disk;
-
 	if (!where_given(c, "guest.directBoot"))
 		c->guest.direct_boot = image_has_kernel(c);
-	if (!disk)
-		return;
-	/* One template serves every architecture. */
-	c->guest.engine_disk = cfg_expand(disk, &(struct cfg_var){ "Arch", c->arch }, 1);
-	free(disk);
 }
 
 static bool unsupported(const struct cfg *c, const char *mount_type)

@@ -6,7 +6,11 @@
 #include "limactl-c/config/config.h"
 
 /* Fills every value that may hold one (a table in vars.c says which, and with the host's or the guest's variables). As in Lima,
- * text whose template cannot be filled stays as it is, with a warning that names the line; an error when in->strict. */
+ * text whose template cannot be filled stays as it is, with a warning that names the line; an error when in->strict.
+ *
+ * Where in names no instance (name, dir), and for facts in->host does not know, variables stand for themselves. */
 void vars_fill(struct cfg *c, const struct cfg_input *in, struct findings *f);
+
+char *vars_hostname(const char *name); /* of an instance's guest, as Lima's; malloc'd */
 
 #endif

@@ -87,6 +87,13 @@ bool where_given(const struct cfg *c, const char *path)
 	return s.whole && s.value->kind != YN_NULL;
 }
 
+const struct ynode *where_node(const struct cfg *c, const char *path)
+{
+	struct spot s = look_up(c, path);
+
+	return s.whole ? s.value : NULL;
+}
+
 static struct place place_or_file(const struct ynode *n, const char *name)
 {
 	return n && n->source ? yn_place(n) : (struct place){ name, 0, 0 };

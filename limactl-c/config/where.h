@@ -16,6 +16,7 @@ struct cfg_path {
 char *cfg_path_text(const struct cfg_path *p); /* "portForwards[0].guestPort"; malloc'd */
 
 bool where_given(const struct cfg *c, const char *path); /* null counts as not given, a bad value as given */
+const struct ynode *where_node(const struct cfg *c, const char *path); /* NULL: not given */
 /* The place of the path, of the closest thing around it, or of no line in the file called name. */
 struct place where_place(const struct cfg *c, const char *name, const char *path);
 struct place where_key_place(const struct cfg *c, const char *name, const char *path); /* the same for a mapping's key */

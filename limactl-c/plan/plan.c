@@ -7,6 +7,7 @@
 #include "lib/buf.h"
 #include "lib/cleanup.h"
 #include "limactl-c/base/mem.h"
+#include "limactl-c/config/vars.h"
 #include "limactl-c/plan/parts.h"
 #include "limactl-c/store/paths.h"
 
@@ -27,12 +28,7 @@ char *making_guest_text(const struct making *m, const char *text)
 
 char *plan_hostname(const char *name)
 {
-	char *s = xasprintf("lima-%s", name);
-
-	for (char *p = s; *p; p++)
-		if (*p == '.' || *p == '_')
-			*p = '-';
-	return s;
+	return vars_hostname(name);
 }
 
 /* A locally administered address that stays the same as long as the folder does (FNV-1a of its path). */
