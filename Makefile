@@ -104,7 +104,7 @@ $(OUT)/test_%: $(OUT)/obj/tests/unit/test_%.c.o $(OUT)/programs.a $(OUT)/core.a
 $(OUT)/replay_%: $(OUT)/obj/tests/fuzz/%.c.o $(OUT)/obj/tests/fuzz/replay.c.o $(OUT)/programs.a $(OUT)/core.a
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(OUT)/core.a $(TEST_LIBS)
-# libFuzzer's programs, sanitized, from objects of their own. FUZZED: those that CI runs for FUZZ_SECONDS each.
+# libFuzzer programs, sanitized, from objects of their own (gcc has given the warnings). FUZZED: those that CI runs for FUZZ_SECONDS each.
 FUZZ_SECONDS ?= 10
 FUZZED := config size
 FUZZ_CC ?= clang-14
@@ -112,7 +112,7 @@ FUZZ_SAN := -fsanitize=address,undefined -fno-sanitize-recover=all
 $(OUT)/fuzz/%.o: % Makefile VERSION
 	@mkdir -p $(@D)
 	$(call say,CC)
-	$(Q)$(FUZZ_CC) $(BASE_CFLAGS) -g -O1 -ffunction-sections -fdata-sections $(FUZZ_SAN) -fsanitize=fuzzer-no-link -c -o $@ $<
+	$(Q)$(FUZZ_CC) $(BASE_CFLAGS) -w -g -O1 -ffunction-sections -fdata-sections $(FUZZ_SAN) -fsanitize=fuzzer-no-link -c -o $@ $<
 fuzz_obj = $(addprefix $(OUT)/fuzz/,$(addsuffix .o,$(1)))
 $(OUT)/fuzz/core.a: $(call fuzz_obj,$(CORE_SRC) $(call no_main,$(CLI_SRC) $(HA_SRC) $(IMAGE_SRC) $(wildcard guestagent/*.c)))
 	$(call say,AR)

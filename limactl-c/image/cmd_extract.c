@@ -1,4 +1,4 @@
-/* image extract ARCHIVE MEMBER OUT - one file of a zip archive. */
+/* image extract ARCHIVE MEMBER OUT - one file of a zip archive or an ISO volume. */
 #include "limactl-c/image/command.h"
 #include "limactl-c/image/unpack.h"
 
@@ -18,6 +18,6 @@ const struct command command_extract = {
 	.name = "extract",
 	.args = "ARCHIVE MEMBER OUT",
 	.nargs = 3,
-	.help = "write one file of a zip archive to OUT",
+	.help = "write one file of a zip archive or an ISO volume to OUT",
 	.run = run,
 };

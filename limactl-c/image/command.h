@@ -30,6 +30,7 @@ struct command {
 	int (*run)(const struct command_line *c, struct err *e);
 };
 
+extern const struct command command_bootfiles;
 extern const struct command command_convert;
 extern const struct command command_digest;
 extern const struct command command_disk;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "lib/buf.h"
 #include "lib/io.h"
@@ -12,6 +13,7 @@
 
 enum {
 	FIRST_SECTOR = 16, /* those before belong to boot loaders */
+	SECTORS_MIN = 32,  /* readers look ahead for more volumes: libarchive takes fewer than 24 for no ISO */
 	META_MAX = 16 << 20,
 	RECORD_LEN = 33, /* of a directory record before its name */
 	CHUNK = 64 * 1024,
@@ -200,7 +202,7 @@ static int place(struct iso_tree *t, uint32_t *sectors, struct err *e)
 	}
 	if (at > UINT32_MAX / ISO_SECTOR)
 		return err_set(e, ERR_INVALID, "the files are larger than 4 GiB together");
-	*sectors = (uint32_t)at;
+	*sectors = at < SECTORS_MIN ? SECTORS_MIN : (uint32_t)at;
 	return 0;
 }
 
@@ -263,5 +265,5 @@ int iso_write(const struct newfile *to, const char *label, const struct manifest
 	for (size_t i = t.folders; i < t.nodes; i++)
 		if (copy_file(to, &t.node[i], e) < 0)
 			return -1;
-	return 0;
+	return ftruncate(to->fd, (off_t)sectors * ISO_SECTOR) < 0 ? newfile_write_error(to->tmp, e) : 0;
 }

@@ -129,6 +129,7 @@ int unpack_member(const char *archive, const char *member, struct sink *to, stru
 	if (!is_safe_member(member))
 		return err_set(e, ERR_INVALID, "member \"%s\" is not a plain relative path", member);
 	archive_read_support_format_zip(a);
+	archive_read_support_format_iso9660(a);
 	if (archive_read_open_filename(a, archive, CHUNK) != ARCHIVE_OK)
 		return failed(a, archive, e);
 	while ((r = archive_read_next_header(a, &entry)) == ARCHIVE_OK) {

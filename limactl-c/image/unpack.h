@@ -15,7 +15,7 @@ bool unpack_is_archive(const char *location);
 /* Unpacks what is left of fd. name is for messages. */
 int unpack_stream(int fd, const char *name, struct sink *to, struct err *e);
 
-/* Writes one regular file of an archive (zip: a wheel). member is a relative path without "..". */
+/* Writes one regular file of an archive (zip: a wheel; ISO 9660). member is a relative path without "..". */
 int unpack_member(const char *archive, const char *member, struct sink *to, struct err *e);
 
 #endif
