@@ -281,8 +281,7 @@ static bool put_text(struct emitter *m, const struct ynode *root)
 		return false;
 	all.source = from->source;
 	put_lines(m, &all, slice_mark(all.source), all.source->len, 0);
-	if (!m->out->len || m->out->data[m->out->len - 1] != '\n')
-		emit_line_end(m);
+	emit_line_end(m);
 	return true;
 }
 

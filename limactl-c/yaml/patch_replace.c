@@ -40,14 +40,15 @@ static void replace_in_flow(struct patcher *p, const struct ynode *was, const st
 	edits_add(&p->edits, from, was->end, piece.text, piece.len);
 }
 
-/* Only blanks between the hook and the value. */
-static bool follows(const struct patcher *p, const struct spot *spot, const struct ynode *was)
+/* The new value can stand where the old one does: in the same line, or below a comment as the whole of its line. */
+static bool fits(const struct patcher *p, const struct spot *spot, const struct ynode *was, bool one_line)
 {
-	for (size_t at = spot->hook; at < was->start; at++) {
-		if (p->source->text[at] != ' ')
-			return false;
-	}
-	return was->start > spot->hook;
+	size_t from = spot->hook, len = was->start - spot->hook;
+	const char *between = p->source->text + from;
+
+	if (memchr(between, '#', len))
+		return one_line && was->end > was->start;
+	return len && strspn(between, " ") >= len;
 }
 
 /* The first line takes the old value's place, the others follow the line it ends in. */
@@ -57,7 +58,7 @@ static void replace_inline(struct patcher *p, const struct ynode *was, const str
 	const char *eol = strstr(new.text, p->eol);
 
 	first = eol ? (size_t)(eol - new.text) : new.len;
-	if (first && new.text[0] == ' ' && follows(p, spot, was))
+	if (first && new.text[0] == ' ' && fits(p, spot, was, !eol))
 		edits_add(&p->edits, was->start, end, new.text + 1, first - 1);
 	else
 		edits_add(&p->edits, spot->hook, end, new.text, first);
