@@ -1,0 +1,3 @@
+#!/bin/sh
+# Read in by `file:`.
+echo hello
