@@ -13,7 +13,7 @@ static void check_kind(struct check *k, size_t i)
 
 	if (lima + socket + nat != 1)
 		check_bad(k, xasprintf("networks[%zu]", i), "must have one of `lima`, `socket` and `vzNAT: true`%s",
-			  lima + socket + nat ? ", not several" : "");
+			  (lima + socket + nat) ? ", not several" : "");
 	if (socket && stat(n->socket, &st) == 0 && !S_ISSOCK(st.st_mode))
 		check_bad(k, xasprintf("networks[%zu].socket", i), "must be a socket; %.100s is none", n->socket);
 }

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+enum { BYTES_A_STEP = 4096 };
+
 struct buf run_buffer(void)
 {
 	return (struct buf)BUF_INIT(STRING_MAX);
@@ -28,8 +30,10 @@ static int call_not(struct run *r, const struct function *f, const struct value 
 	return 0;
 }
 
-static bool same_text(const struct value *a, const struct value *b)
+/* Long texts cost steps too. */
+static bool same_text(struct run *r, const struct value *a, const struct value *b)
 {
+	r->steps += a->len / BYTES_A_STEP;
 	return a->len == b->len && (!a->len || !memcmp(a->s, b->s, a->len));
 }
 
@@ -53,7 +57,7 @@ static int equal(struct run *r, const struct function *f, const struct value *a,
 		*out = a->f == b->f;
 		return 0;
 	case VALUE_STRING:
-		*out = same_text(a, b);
+		*out = same_text(r, a, b);
 		return 0;
 	default:
 		return run_fail(r, "%s cannot compare two values that are %s", f->name, value_word(a));
@@ -88,6 +92,7 @@ static int less(struct run *r, const struct function *f, const struct value *a, 
 		*out = a->f < b->f;
 		return 0;
 	case VALUE_STRING:
+		r->steps += shorter / BYTES_A_STEP;
 		c = shorter ? memcmp(a->s, b->s, shorter) : 0;
 		*out = c < 0 || (!c && a->len < b->len);
 		return 0;
@@ -190,9 +195,10 @@ static int call_slice(struct run *r, const struct function *f, const struct valu
 	}
 	if (at[0] > at[1] || at[1] > at[2])
 		return run_fail(r, "slice: %zu, %zu, %zu are not in order", at[0], at[1], at[2]);
-	*out = value_string(v->s + at[0], at[1] - at[0]);
-	if (text)
+	if (text) {
+		*out = value_string(v->s + at[0], at[1] - at[0]);
 		return 0;
+	}
 	list = yn_list(r->pool);
 	for (size_t i = at[0]; i < at[1]; i++)
 		yn_add(r->pool, list, v->node->item[i]);

@@ -233,12 +233,13 @@ static int take_verb(struct run *r, const char **p, const char *end, struct verb
 int call_printf(struct run *r, const struct function *f, const struct value *v, size_t n, struct value *out)
 {
 	auto_buf b = run_buffer();
-	const char *p = v->s, *end = p + v->len;
+	const char *p = v->s, *end;
 	size_t used = 1;
 
 	(void)f;
 	if (v->kind != VALUE_STRING)
 		return run_fail(r, "printf takes a text as its format, not %s", value_word(v));
+	end = p + v->len;
 	while (p < end) {
 		const char *percent = memchr(p, '%', (size_t)(end - p));
 		struct verb verb;
