@@ -253,15 +253,9 @@ static void put_string(struct emitter *m, const struct ynode *n, enum scalar_roo
 		put_double(m, n);
 }
 
-/* A merge key stays one: only that of a text which was written plain is. */
-static bool is_merge_key(const struct ynode *n)
-{
-	return n->source && n->style == YN_PLAIN && n->len == 2 && !memcmp(n->text, "<<", 2);
-}
-
 void emit_scalar(struct emitter *m, const struct ynode *n, enum scalar_room room, unsigned indent)
 {
-	if (n->kind == YN_STRING && !(room == ROOM_KEY && is_merge_key(n)))
+	if (n->kind == YN_STRING && !(room == ROOM_KEY && yscalar_is_merge_key(n)))
 		put_string(m, n, room, indent);
 	else if (n->len)
 		emit_bytes(m, n->text, n->len);

@@ -113,6 +113,12 @@ int yscalar_kind(const char *tag, bool plain, const char *text, size_t len, enum
 	return -1;
 }
 
+bool yscalar_is_merge_key(const struct ynode *key)
+{
+	return key->source && key->kind == YN_STRING && key->style == YN_PLAIN && key->len == 2 &&
+	       !memcmp(key->text, "<<", 2) && key->source->text[key->start] == '<';
+}
+
 bool yscalar_uint(const char *p, uint64_t *out)
 {
 	unsigned base = 10;

@@ -11,6 +11,9 @@
  * does not fit. */
 int yscalar_kind(const char *tag, bool plain, const char *text, size_t len, enum yn_kind *kind);
 
+/* A key that was read as << without quotes and tag; one that was made is a key like any other. */
+bool yscalar_is_merge_key(const struct ynode *key);
+
 /* A whole number as YAML writes it (decimal, 0o17, 0x1f); false when it is none, negative or too
  * large. */
 bool yscalar_uint(const char *text, uint64_t *out);
