@@ -66,9 +66,9 @@ static struct ynode *new_node(struct build *b, enum yn_kind kind, enum yn_style 
 
 static int take_key(struct build *b, struct ynode *n)
 {
-	if (n->kind == YN_LIST || n->kind == YN_MAP) {
+	if (n->kind == YN_LIST || n->kind == YN_MAP || n->style == YN_BINARY) {
 		finding_error(b->f, yn_place(n), NULL, "a key must be a word, not %s",
-			      yn_kind_word(n->kind));
+			      n->style == YN_BINARY ? "!!binary" : yn_kind_word(n->kind));
 		return -1;
 	}
 	if (n->len > KEY_MAX || memchr(n->text, '\0', n->len)) {

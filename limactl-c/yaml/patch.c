@@ -16,6 +16,9 @@ bool patch_value(struct patcher *p, const struct ynode *was, const struct ynode 
 	if (deeper && (was->style == YN_FLOW ? patch_flow : patch_block)(p, was, now, spot))
 		return true;
 	p->edits.count = edits;
+	/* A whole document written anew would lose every comment between its values. */
+	if (deeper && spot->after == AFTER_NOTHING && !spot->flow && was->style != YN_FLOW)
+		return false;
 	return patch_replace(p, was, now, spot);
 }
 

@@ -10,24 +10,23 @@ struct block {
 	const struct ynode *was, *now;
 	const struct spot *spot;
 	struct slice *at; /* of each of was's values */
+	bool *found;      /* the same; one that does not stand as such in its lines can only stay as it is */
 	bool *kept;       /* the same */
 };
 
-static bool find_slices(struct block *b)
+static void find_slices(struct block *b)
 {
 	const struct ynode *was = b->was;
 
 	b->at = yn_alloc(b->p->pool, was->count * sizeof(*b->at));
+	b->found = yn_alloc(b->p->pool, was->count * sizeof(*b->found));
 	b->kept = yn_alloc(b->p->pool, was->count * sizeof(*b->kept));
 	for (size_t i = 0; i < was->count; i++) {
-		bool found = was->key ? slice_entry(was->key[i], was->item[i], &b->at[i])
-				      : slice_item(was->item[i], &b->at[i]);
-
-		/* Only the first may stand behind a dash, and all stand below each other. */
-		if (!found || (i && !b->at[i].own_line) || b->at[i].column != b->at[0].column)
-			return false;
+		b->found[i] = was->key ? slice_entry(was->key[i], was->item[i], &b->at[i])
+				       : slice_item(was->item[i], &b->at[i]);
+		/* Only the first may stand behind a dash. */
+		b->found[i] &= !i || b->at[i].own_line;
 	}
-	return true;
 }
 
 static bool patch_kept(struct block *b, size_t i, size_t j)
@@ -35,6 +34,8 @@ static bool patch_kept(struct block *b, size_t i, size_t j)
 	const struct ynode *was = b->was, *value = was->item[i];
 	struct spot inner = { .column = (unsigned)b->at[i].column, .depth = b->spot->depth + 1 };
 
+	if (!b->found[i])
+		return yn_same(value, b->now->item[j]) && !b->p->expand;
 	inner.after = was->key ? AFTER_KEY : AFTER_DASH;
 	inner.hook = was->key ? slice_colon(was->key[i], value) : b->at[i].from + 1;
 	return patch_value(b->p, value, b->now->item[j], &inner);
@@ -55,19 +56,22 @@ static void put_element(struct emitter *m, const struct ynode *n, size_t i, unsi
 }
 
 /* Before the first of the old ones. */
-static void add_before(struct block *b, size_t j)
+static bool add_before(struct block *b, size_t j)
 {
 	const struct slice *first = &b->at[0];
 	auto_buf text = BUF_INIT(YN_TEXT_MAX);
 	struct emitter m = PATCH_EMITTER(b->p, &text);
 	struct piece piece;
 
+	if (!b->found[0])
+		return false;
 	put_element(&m, b->now, j, (unsigned)first->column, first->own_line);
 	emit_line_end(&m);
 	if (!first->own_line)
 		emit_pad(&m, first->column);
 	piece = patch_piece(b->p, &text);
 	edits_add(&b->p->edits, first->head, first->head, piece.text, piece.len);
+	return !m.failed;
 }
 
 /* A block scalar that ends with the text, without a line end, would gain one. */
@@ -83,7 +87,7 @@ static void close_scalar(struct block *b, size_t i, size_t j)
 }
 
 /* Behind the old one of index last. */
-static void add_behind(struct block *b, size_t j, size_t last)
+static bool add_behind(struct block *b, size_t j, size_t last)
 {
 	const struct slice *s = &b->at[last];
 	auto_buf text = BUF_INIT(YN_TEXT_MAX);
@@ -91,12 +95,15 @@ static void add_behind(struct block *b, size_t j, size_t last)
 	size_t at = s->to;
 	struct piece piece;
 
+	if (!b->found[last])
+		return false;
 	if (b->spot->after == AFTER_NOTHING && last + 1 == b->was->count)
 		at = patch_document_end(b->p->source, s->to);
 	emit_line_end(&m);
 	put_element(&m, b->now, j, (unsigned)s->column, true);
 	piece = patch_piece(b->p, &text);
 	edits_add(&b->p->edits, at, at, piece.text, piece.len);
+	return !m.failed;
 }
 
 static bool is_blank_line(const struct yn_source *s, size_t line)
@@ -148,12 +155,14 @@ static bool remove_one(struct block *b, size_t i, bool kept_before)
 {
 	const struct slice *s = &b->at[i], *next = s + 1;
 
+	if (!b->found[i])
+		return false;
 	if (s->own_line) {
 		remove_lines(b, s, kept_before);
 		return true;
 	}
 	/* Behind a dash: the next one moves up to it. */
-	if (i + 1 >= b->was->count || !b->kept[i + 1])
+	if (i + 1 >= b->was->count || !b->kept[i + 1] || !b->found[i + 1])
 		return false;
 	lift_comments(b, s, next);
 	edits_add(&b->p->edits, s->from, next->from, "", 0);
@@ -177,14 +186,11 @@ bool patch_block(struct patcher *p, const struct ynode *was, const struct ynode 
 	struct block b = { .p = p, .was = was, .now = now, .spot = spot };
 	size_t *of = align(p->pool, was, now), last = ALIGN_NONE, kept_as = 0;
 
-	if (!find_slices(&b))
-		return false;
+	find_slices(&b);
 	for (size_t j = 0; j < now->count; j++) {
 		if (of[j] == ALIGN_NONE) {
-			if (last == ALIGN_NONE)
-				add_before(&b, j);
-			else
-				add_behind(&b, j, last);
+			if (!(last == ALIGN_NONE ? add_before(&b, j) : add_behind(&b, j, last)))
+				return false;
 			continue;
 		}
 		last = of[j];

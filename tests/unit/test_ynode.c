@@ -182,6 +182,7 @@ static void test_what_is_not_yaml_is_refused_where_it_is(void **state)
 	REFUSED("a: &x [1, *x]\n", 1, 11, "contains itself");
 	REFUSED("a: 1\n---\nb: 2\n", 2, 1, "second document");
 	REFUSED("? [a]\n: 1\n", 1, 3, "a key must be a word");
+	REFUSED("!!binary aGk=: 1\n", 1, 1, "a key must be a word");
 	REFUSED("a: !!set {}\n", 1, 4, "is not supported");
 	REFUSED("a: !x y\n", 1, 4, "is not supported");
 	REFUSED("a: !!binary aGk=a\n", 1, 4, "not base64");
