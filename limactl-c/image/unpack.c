@@ -80,22 +80,27 @@ static int copy_data(struct archive *a, const char *name, struct sink *to, struc
 	return r == ARCHIVE_EOF ? 0 : failed(a, name, e);
 }
 
-int unpack_stream(int fd, const char *name, struct sink *to, struct err *e)
+static struct archive *new_reader(void)
 {
-	CLEANUP(archive_read_freep) struct archive *a = archive_read_new();
-	struct archive_entry *entry;
-	int r;
+	struct archive *a = archive_read_new();
 
 	if (!a)
-		return err_set(e, ERR_SYS, "libarchive cannot start");
+		return NULL;
 	archive_read_support_filter_gzip(a);
 	archive_read_support_filter_xz(a);
+	archive_read_support_filter_lzma(a);
 	archive_read_support_filter_bzip2(a);
 	archive_read_support_filter_zstd(a);
 	archive_read_support_format_raw(a);
-	if (archive_read_open_fd(a, fd, CHUNK) != ARCHIVE_OK)
-		return failed(a, name, e);
-	r = archive_read_next_header(a, &entry);
+	return a;
+}
+
+/* The reader is open. */
+static int unpack_all(struct archive *a, const char *name, struct sink *to, struct err *e)
+{
+	struct archive_entry *entry;
+	int r = archive_read_next_header(a, &entry);
+
 	if (r == ARCHIVE_EOF)
 		return err_set(e, ERR_INVALID, "%s is empty", name);
 	if (r != ARCHIVE_OK)
@@ -103,6 +108,24 @@ int unpack_stream(int fd, const char *name, struct sink *to, struct err *e)
 	if (archive_filter_code(a, 0) == ARCHIVE_FILTER_NONE)
 		return err_set(e, ERR_INVALID, "%s is named like a packed file but is none", name);
 	return copy_data(a, name, to, e);
+}
+
+int unpack_stream(int fd, const char *name, struct sink *to, struct err *e)
+{
+	CLEANUP(archive_read_freep) struct archive *a = new_reader();
+
+	if (!a)
+		return err_set(e, ERR_SYS, "libarchive cannot start");
+	return archive_read_open_fd(a, fd, CHUNK) == ARCHIVE_OK ? unpack_all(a, name, to, e) : failed(a, name, e);
+}
+
+int unpack_bytes(const void *p, size_t n, const char *name, struct sink *to, struct err *e)
+{
+	CLEANUP(archive_read_freep) struct archive *a = new_reader();
+
+	if (!a)
+		return err_set(e, ERR_SYS, "libarchive cannot start");
+	return archive_read_open_memory(a, p, n) == ARCHIVE_OK ? unpack_all(a, name, to, e) : failed(a, name, e);
 }
 
 static bool is_safe_member(const char *member)

@@ -14,6 +14,7 @@ bool unpack_is_archive(const char *location);
 
 /* Unpacks what is left of fd. name is for messages. */
 int unpack_stream(int fd, const char *name, struct sink *to, struct err *e);
+int unpack_bytes(const void *p, size_t n, const char *name, struct sink *to, struct err *e);
 
 /* Writes one regular file of an archive (zip: a wheel; ISO 9660). member is a relative path without "..". */
 int unpack_member(const char *archive, const char *member, struct sink *to, struct err *e);
