@@ -283,7 +283,7 @@ static void fill_entry(struct yn_pool *p, const struct rule *r, struct ynode **e
 		drop_key(rest, r->choice);
 		drop_key(rest, r->choice_not);
 	}
-	if (!key_too) {
+	if (!key_too || is_word(r, *entry)) {
 		drop_key(rest, r->key);
 		drop_key(rest, r->key_else);
 	}

@@ -175,6 +175,8 @@ static const struct base_row bases[] = {
 	  "minimumLimaVersion: 1.1.0", "minimumLimaVersion: 1.1.0" },
 	{ "minimumLimaVersion: and the other way round", "minimumLimaVersion: 1.1.0",
 	  "minimumLimaVersion: 1.1.0-beta", "minimumLimaVersion: 1.1.0" },
+	{ "nothing in a base takes nothing away", "ssh: {localPort: 1}\nmounts: [{location: /a}]\ncpus: 1",
+	  "ssh:\nmounts: ~\ncpus: null", "ssh: {localPort: 1}\nmounts: [{location: /a}]\ncpus: 1" },
 	{ "vmOpts.qemu.minimumVersion: the higher", "vmOpts: {qemu: {minimumVersion: 8.2.1}}",
 	  "vmOpts: {qemu: {minimumVersion: 9.1.0}}", "vmOpts: {qemu: {minimumVersion: 9.1.0}}" },
 	{ "additionalDisks: one name", "additionalDisks: [{name: disk1}]",
@@ -188,7 +190,7 @@ static const struct base_row bases[] = {
 	  "additionalDisks: [{name: disk4}, {name: \"*\", format: true}, {name: disk5}]",
 	  "additionalDisks: [{name: disk1, format: true}, {name: disk2, format: true}, {name: disk3, format: "
 	  "false}," " {name: disk4, format: true}, {name: disk5}]" },
-	{ "additionalDisks: words of one name", "additionalDisks: [a]", "additionalDisks: [a, b]",
+	{ "additionalDisks: words of one name", "additionalDisks: [a]", "additionalDisks: [a, b, {name: a}]",
 	  "additionalDisks: [a, b]" },
 	{ "mounts: one mount point", "mounts: [{location: loc1}, {location: loc1, mountPoint: loc2}]",
 	  "mounts: [{location: loc1, mountPoint: loc2, writable: true, sshfs: {followSymlinks: true}},"
