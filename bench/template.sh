@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# What templates cost on the command line: checking the largest one shipped, embedding it, listing 100 stopped instances.
+# Wall time, peak memory, and instructions counted by callgrind (valgrind), which compare between revisions.
+# With PEER=/path/to/limactl (and PEER_USER, who runs it) that program does the same beside ours, in turn.
+: "${RUNS:=20}"
+. "$(dirname "$0")/lib.bash"
+bench_begin template
+INSTANCES=100
+PEER_USER=${PEER_USER:-nobody}
+
+work=$LIMA_HOME/.work
+mkdir "$work"
+gcc -O2 -static -o "$work/peak" bench/peak.c
+chmod 711 "$LIMA_HOME" "$work"
+limactl_c=$(command -v limactl-c)
+
+# The largest template as one file that stands alone: what is measured is reading it, not finding its bases.
+largest=
+for t in templates/*.yaml; do
+	limactl-c template copy --embed-all "$t" "$work/t.yaml"
+	if [ -z "$largest" ] || [ "$(stat -c %s "$work/t.yaml")" -gt "$(stat -c %s "$work/largest.yaml")" ]; then
+		largest=$t
+		mv "$work/t.yaml" "$work/largest.yaml"
+	fi
+done
+raw "largest template: $largest, embedded $(stat -c %s "$work/largest.yaml") bytes, $(wc -l <"$work/largest.yaml") lines"
+
+for i in $(seq "$INSTANCES"); do
+	mkdir "$LIMA_HOME/i$i"
+	cp "$work/largest.yaml" "$LIMA_HOME/i$i/lima.yaml"
+	printf 2.2.0 >"$LIMA_HOME/i$i/lima-version"
+done
+[ "$(limactl-c list -q | wc -l)" = "$INSTANCES" ]
+
+# measure NAME MS_LIMIT MB_LIMIT COMMAND...
+measure() {
+	local name=$1 ms_limit=$2 mb_limit=$3 ms=() mb=() m k
+	shift 3
+	while read -r m k; do
+		ms+=("$m")
+		mb+=("$(awk -v k="$k" 'BEGIN { printf "%.3f", k / 1024 }')")
+	done < <("${AS[@]}" "$work/peak" "$RUNS" "$@")
+	[ "${#ms[@]}" = "$RUNS" ] || { echo "$name: it failed: $*" >&2; exit 1; }
+	raw "run $name, ms: ${ms[*]}"
+	summary "$name" ms "$ms_limit" "${ms[@]}"
+	summary "$name, peak memory" MB "$mb_limit" "${mb[@]}"
+}
+
+# instructions NAME COMMAND...
+instructions() {
+	local name=$1 count
+	shift
+	count=$(valgrind --tool=callgrind --callgrind-out-file=/dev/null "$@" 2>&1 >/dev/null | awk '/Collected/ { print $NF }')
+	raw "$(printf '%-44s %s instructions' "$name" "$count")"
+}
+
+# the same of another program, as its user, on a copy of the instances that this user owns
+peer() {
+	local home=$work/peer
+	[ "$(id -u)" = 0 ] || { echo "PEER: its user is changed to, which takes root" >&2; exit 1; }
+	mkdir -p "$home/.lima"
+	cp -r "$LIMA_HOME"/i* "$home/.lima/"
+	cp "$work/largest.yaml" "$home/largest.yaml"
+	chown -R "$PEER_USER" "$home"
+	AS=(setpriv "--reuid=$PEER_USER" --clear-groups env "HOME=$home" "LIMA_HOME=$home/.lima")
+	raw "peer: $("${AS[@]}" "$PEER" --version)"
+	measure "peer: validate the largest template" - - "$PEER" validate "$home/largest.yaml"
+	measure "peer: list $INSTANCES instances" - - "$PEER" list
+	measure "peer: list $INSTANCES instances, --json" - - "$PEER" list --json
+	measure "peer: template copy --embed-all" - - "$PEER" template copy --embed-all "$home/largest.yaml" -
+}
+
+AS=(env)
+measure "validate the largest template" 5 6 "$limactl_c" validate "$work/largest.yaml"
+measure "list $INSTANCES instances" 20 - "$limactl_c" list
+measure "list $INSTANCES instances, --json" - - "$limactl_c" list --json
+measure "template copy --embed-all, with its bases" - - "$limactl_c" template copy --embed-all "$largest" -
+measure "for scale: /bin/true" - - /bin/true
+[ -z "${PEER:-}" ] || peer
+
+if command -v valgrind >/dev/null; then
+	instructions "validate the largest template" "$limactl_c" validate "$work/largest.yaml"
+	instructions "list $INSTANCES instances" "$limactl_c" list
+	instructions "list $INSTANCES instances, --json" "$limactl_c" list --json
+	instructions "template copy --embed-all, with its bases" "$limactl_c" template copy --embed-all "$largest" -
+else
+	raw "no instructions: valgrind is not installed"
+fi
