@@ -149,11 +149,3 @@ teardown() { cli_teardown; }
 	run -0 curl -sS -o /dev/null -w '%{http_code}' --unix-socket "$LIMA_HOME/a/ha.sock" http://lima/v1/nothing
 	equals "$output" 404
 }
-
-@test "every shipped template validates" {
-	local t
-	for t in templates/*.yaml; do
-		run -0 limactl-c validate "$t"
-	done
-	run -0 limactl-c validate template:minimal-docker
-}
