@@ -49,7 +49,7 @@ static struct ynode *size(struct yn_pool *p, uint64_t bytes)
 	uint64_t again;
 	struct err e;
 
-	return size_parse(text, &again, &e) == 0 && again == bytes ? yn_string(p, text) : number(p, bytes);
+	return bytes && size_parse(text, &again, &e) == 0 && again == bytes ? yn_string(p, text) : number(p, bytes);
 }
 
 static struct ynode *seconds(struct yn_pool *p, uint32_t n)

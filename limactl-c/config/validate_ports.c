@@ -9,6 +9,15 @@
 /* One rule: path of a key in it. */
 #define KEY(name) xasprintf("portForwards[%zu].%s", i, name)
 
+/* A single port written as a range; one that follows from the other side was checked there. */
+static void check_range(struct check *k, const uint32_t range[2], char *path)
+{
+	auto_free char *own = path;
+
+	if (range[0] == range[1] && where_given(k->c, own))
+		check_port(k, range[0], steal(&own));
+}
+
 /* A side of a rule: one port, a range or a socket. */
 static void check_side(struct check *k, size_t i, const char *side, uint32_t port, const uint32_t range[2],
 		       const char *socket)
@@ -26,8 +35,10 @@ static void check_side(struct check *k, size_t i, const char *side, uint32_t por
 		check_bad(k, KEY(two), "must not end before it begins: [%u, %u]", range[0], range[1]);
 	else if (port && port != range[0])
 		check_bad(k, KEY(one), "must match `portForwards[%zu].%sPortRange[0]`", i, side);
+	else if (port)
+		check_port(k, port, KEY(one));
 	else
-		check_port(k, port ? port : range[0] == range[1] ? range[0] : 0, KEY(port ? one : two));
+		check_range(k, range, KEY(two));
 }
 
 static void check_sockets(struct check *k, size_t i, const struct cfg_port_forward *f)

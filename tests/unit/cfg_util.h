@@ -85,7 +85,7 @@ static inline struct loaded load_ok(const char *text)
 	struct loaded l = load(text, &cfg_test_host);
 
 	if (!l.ok)
-		print_error("%s\n%s", text, l.lines);
+		print_error("%s%s", l.lines, text);
 	assert_true(l.ok);
 	return l;
 }

@@ -65,6 +65,99 @@ static void test_broken_rules_are_named_with_their_place(void **state)
 		assert_finding(broken_rules[i].text, broken_rules[i].says);
 }
 
+static const struct {
+	const char *text, *says;
+} broken_lima_rules[] = {
+	{ IMAGE "base: template:x\n", ":2:7: base: is carried out when an instance is created, not later" },
+	{ IMAGE "os: Windows\nvmType: vz\nuser: {shell: cmd.exe}\n", ":2:5: os: can be Windows only with vmType qemu; it is vz" },
+	{ IMAGE "os: Windows\narch: s390x\n", "os: can be Windows only with arch x86_64 or aarch64; it is s390x" },
+	{ IMAGE "os: Windows\nuser: {shell: /bin/sh}\n", "user.shell: must be one of [cmd.exe powershell.exe pwsh.exe]" },
+	{ IMAGE "os: Darwin\nuser: {passwordlessSudo: true}\n", "user.passwordlessSudo: must be false for a macOS guest" },
+	{ IMAGE "vmType: wsl2\nuser: {passwordlessSudo: false}\n", "user.passwordlessSudo: must be true with vmType wsl2" },
+	{ IMAGE "tpm: true\narch: s390x\n", ":2:6: tpm: is not possible on s390x" },
+	{ IMAGE "user: {shell: '/bin/a:b'}\n", "user.shell: must not hold colons" },
+	{ IMAGE "vmType: vz\nmountType: 9p\n", ":3:12: mountType: cannot be 9p with vmType vz" },
+	{ IMAGE "mountType: wsl2\n", "mountType: cannot be wsl2 with vmType qemu" },
+	{ IMAGE "mountType: 9p\nmountTypesUnsupported: [9p]\n", ":2:12: mountType: must not be 9p, which is in" },
+	{ IMAGE "dns: [1.1.1.1]\n", ":2:6: dns: must be empty while `hostResolver.enabled` is true" },
+	{ IMAGE "hostResolver: {hosts: {a: ''}}\n", ":2:24: hostResolver.hosts.a: must be a name and its address" },
+	{ IMAGE "hostResolver: {hosts: {a.b: ''}}\n", ":2:24: hostResolver.hosts.a.b: must be" },
+	{ IMAGE "mounts: [{location: x}]\n", ":2:21: mounts[0].location: must be an absolute path, or ~ for your home; got \"x\"" },
+	{ IMAGE "mounts: [{location: ~joe}]\n", "mounts[0].location: must be an absolute path, or ~" },
+	{ IMAGE "mounts: [{location: /etc/passwd}]\n", "mounts[0].location: must be a folder; /etc/passwd is none" },
+	{ IMAGE "mounts: [{location: /etc/passwd/x}]\n", "mounts[0].location: cannot be read: /etc/passwd/x: Not a directory" },
+	{ IMAGE "mounts: [{location: /proc, mountPoint: /usr}]\n", ":2:40: mounts[0].mountPoint: must not be /usr, which belongs" },
+	{ IMAGE "mounts: [{location: /}]\n", "mounts[0].mountPoint: must not be /," },
+	{ IMAGE "mounts: [{location: /proc, mountPoint: ~/x}]\n", "mounts[0].mountPoint: must be an absolute path in the guest, without ~" },
+	{ IMAGE "mounts: [{location: /proc, mountPoint: /home/jane.guest}]\n", "mounts[0].mountPoint: must not be /home/jane.guest, the home" },
+	{ IMAGE "provision: [{mode: user}]\n", "provision[0].script: must be set with mode user" },
+	{ IMAGE "provision: [{script: ''}]\n", ":2:22: provision[0].script: must not be empty" },
+	{ IMAGE "provision: [{script: a, content: b}]\n", ":2:34: provision[0].content: goes with mode data; the mode is system" },
+	{ IMAGE "provision: [{script: a, overwrite: false}]\n", "provision[0].overwrite: goes with mode data;" },
+	{ IMAGE "provision: [{script: a, owner: b}]\n", "provision[0].owner: goes with mode data or yq;" },
+	{ IMAGE "provision: [{script: a, path: /b}]\n", "provision[0].path: goes with mode data or yq;" },
+	{ IMAGE "provision: [{script: a, permissions: 644}]\n", "provision[0].permissions: goes with mode data or yq;" },
+	{ IMAGE "provision: [{script: a, expression: .x}]\n", "provision[0].expression: goes with mode yq;" },
+	{ IMAGE "provision: [{script: a, format: json}]\n", "provision[0].format: goes with mode yq;" },
+	{ IMAGE "provision: [{script: a, playbook: p}]\n", "provision[0].playbook: goes with mode ansible;" },
+	{ IMAGE "provision: [{script: a, skipDefaultDependencyResolution: true}]\n",
+	  "provision[0].skipDefaultDependencyResolution: goes with mode dependency; the mode is system" },
+	{ IMAGE "provision: [{mode: ansible, playbook: p, script: a}]\n", "provision[0].script: goes with mode system, user" },
+	{ IMAGE "provision: [{mode: data, content: x}]\n", "provision[0].path: must be set with mode data" },
+	{ IMAGE "provision: [{mode: data, path: /x}]\n", "provision[0].content: must be set with mode data" },
+	{ IMAGE "provision: [{mode: yq, path: /x}]\n", "provision[0].expression: must be set with mode yq" },
+	{ IMAGE "provision: [{mode: data, path: x, content: y}]\n", ":2:32: provision[0].path: must be an absolute path; got \"x\"" },
+	{ IMAGE "provision: [{file: x.sh}]\n", "provision[0].file: is read when an instance is created, not later" },
+	{ IMAGE "provision: [{mode: boot, script: a}]\nos: Windows\n", "provision[0].mode: cannot be boot in a Windows guest" },
+	{ IMAGE "probes: [{description: x}]\n", "probes[0].script: must be set" },
+	{ IMAGE "probes: [{file: x.sh}]\n", "probes[0].file: is read when an instance is created" },
+	{ IMAGE "networks: [{metric: 1}]\n", ":2:12: networks[0]: must have one of `lima`, `socket` and `vzNAT: true`\n" },
+	{ IMAGE "networks: [{lima: a, vzNAT: true}]\n", "networks[0]: must have one of `lima`, `socket` and `vzNAT: true`, not several" },
+	{ IMAGE "networks: [{socket: /etc/passwd}]\n", "networks[0].socket: must be a socket; /etc/passwd is none" },
+	{ IMAGE "networks: [{lima: a}, {lima: b, interface: lima0}]\n",
+	  ":2:44: networks[1].interface: lima0 is the interface of `networks[0]` already" },
+	{ IMAGE "networks: [{lima: a, interface: a-name-too-long1}]\n", "networks[0].interface: must have at most 15 bytes; it has 16" },
+	{ IMAGE "networks: [{lima: a, interface: 'a b'}]\n", "networks[0].interface: must not be empty or hold spaces or slashes" },
+	{ IMAGE "networks: [{lima: a, macAddress: '52-55:55:01:02:03'}]\n", "networks[0].macAddress: must be six bytes" },
+	{ IMAGE "copyToHost: [{host: /a}]\n", "copyToHost[0].guest: must be set" },
+	{ IMAGE "param: {1a: x}\n", ":2:9: param.1a: is no name of a parameter: a letter, then letters, digits and _" },
+	{ IMAGE "param: {a: x}\n", ":2:9: param.a: is not used: write {{.Param.a}} or $PARAM_a somewhere, or remove it" },
+	{ IMAGE "param: {a: x}\nmessage: '{{.Param.ab}} PARAM_ab XPARAM_a .Param.a'\n", "param.a: is not used" },
+	{ IMAGE "param: {a: \"x\\n\"}\nmessage: '{{.Param.a}}'\n", ":2:12: param.a: must not hold line ends" },
+	{ IMAGE "additionalDisks: [a--b]\n", "additionalDisks[0].name: must be letters and digits" },
+	{ IMAGE "vmOpts: {qemu: {minimumVersion: x}}\n", "vmOpts.qemu.minimumVersion: must be a semantic version" },
+};
+
+static void test_broken_rules_of_lima(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(broken_lima_rules) / sizeof(*broken_lima_rules); i++)
+		assert_finding(broken_lima_rules[i].text, broken_lima_rules[i].says);
+}
+
+static void test_warnings(void **state)
+{
+	static const struct {
+		const char *text, *says;
+	} rows[] = {
+		{ IMAGE "mounts: [{location: /no-such-folder}]\n",
+		  "warning: t.yaml:2:21: mounts[0].location: is a folder that does not exist: /no-such-folder" },
+		{ IMAGE "provision: [{mode: ansible, playbook: p}]\n", "provision[0].mode: ansible is deprecated" },
+		{ IMAGE "provision: [{script: 'echo $LIMA_CIDATA_USER'}]\n", "provision[0].script: uses LIMA_CIDATA variables" },
+		{ IMAGE "cpuType: {x86_64: max}\n", "warning: t.yaml:2:1: cpuType: is deprecated; write vmOpts.qemu.cpuType\n" },
+		{ IMAGE "rosetta: {enabled: true}\n", "rosetta: is deprecated; write vmOpts.vz.rosetta\n" },
+		{ IMAGE "mounts: [{location: /root}]\nuser: {name: root}\n", "mounts[0].location: hides the home of the guest's own user, /root" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		auto_loaded l = load_ok(rows[i].text);
+
+		if (!strstr(l.lines, rows[i].says))
+			fail_msg("%s%s", rows[i].text, l.lines);
+	}
+}
+
 static void test_broken_port_rules(void **state)
 {
 	static const struct {
@@ -135,6 +228,18 @@ static void test_what_is_right_passes(void **state)
 		IMAGE "idle: {pauseAfter: 1h, suspendAfter: 0}\n",
 		IMAGE "idle: {pauseAfter: 0, suspendAfter: 1m}\n",
 		IMAGE "env: {_A1: x, http_proxy: y}\n",
+		IMAGE "param: {a: x}\nmessage: '{{ if eq .Param.a \"x\" }}y{{end}}'\n",
+		IMAGE "param: {a: x}\nprovision: [{script: 'echo $PARAM_a'}]\n",
+		IMAGE "param: {internal_netplanOptional: x}\n",
+		IMAGE "portForwards: [{guestSocket: /x, hostPort: 5}, {hostSocket: y, guestPort: 5}]\n",
+		IMAGE "hostResolver: {enabled: false}\ndns: [1.1.1.1]\n",
+		IMAGE "networks: [{socket: /no/such}, {vzNAT: true}, {lima: x, socket: ''}]\n",
+		IMAGE "provision: [{mode: data, path: '{{.Home}}/x', content: ''}]\n",
+		IMAGE "provision: [{mode: yq, path: /x, expression: .a, permissions: 0600}]\n",
+		IMAGE "os: Windows\nuser: {shell: 'C:\\Windows\\CMD.EXE'}\n",
+		IMAGE "rosetta: {enabled: null}\ncpuType:\n",
+		IMAGE "mounts: [{location: /proc, mountPoint: /mnt}]\n",
+		IMAGE "arch: ''\nos: ''\nvmType: ''\nprovision: [{mode: '', script: x}]\n",
 	};
 
 	(void)state;
@@ -174,6 +279,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_broken_rules_are_named_with_their_place),
+		cmocka_unit_test(test_broken_rules_of_lima),
+		cmocka_unit_test(test_warnings),
 		cmocka_unit_test(test_broken_port_rules),
 		cmocka_unit_test(test_what_is_right_passes),
 		cmocka_unit_test(test_a_wrong_value_is_not_reported_again_as_missing),

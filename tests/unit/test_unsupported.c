@@ -1,0 +1,139 @@
+/* What this version does not carry out: each is said with its place, what is only a default is not. */
+#include "tests/unit/cfg_util.h"
+
+#include "limactl-c/plan/plan.h"
+
+#define BOOT "images: [{location: /a, arch: x86_64, kernel: {location: k}, initrd: {location: i}}]\n"
+#define YET "is not carried out by this version yet: "
+
+static bool supported(const struct cfg *c, struct buf *lines)
+{
+	struct findings f = { 0 };
+	bool yes = plan_supported(c, "t.yaml", &f);
+
+	for (size_t i = 0; i < f.count; i++) {
+		auto_free char *line = finding_line(&f.item[i]);
+
+		buf_addf(lines, "%s%s\n", f.item[i].warning ? "warning: " : "", line);
+	}
+	findings_fini(&f);
+	return yes;
+}
+
+static const struct {
+	const char *text, *says;
+} refused[] = {
+	{ "mounts: [{location: /proc}]", "t.yaml:2:9: mounts: " YET "remove it, or use mounts: [] (--mount-none)" },
+	{ "additionalDisks: [a]", "additionalDisks: " YET "remove it" },
+	{ "networks: [{lima: user-v2}]", "networks: " YET },
+	{ "probes: [{script: '#!/bin/sh'}]", "probes: " YET },
+	{ "copyToHost: [{guest: /a, host: /b}]", "copyToHost: " YET },
+	{ "firmware: {images: [{location: /f}]}", ":2:20: firmware.images: " YET },
+	{ "dns: [1.1.1.1]\nhostResolver: {enabled: false}", "dns: " YET },
+	{ "hostResolver: {hosts: {a: b}}", "hostResolver.hosts: " YET },
+	{ "caCerts: {files: [/a]}", "caCerts.files: " YET },
+	{ "caCerts: {certs: [a]}", "caCerts.certs: " YET },
+	{ "caCerts: {removeDefaults: true}", "caCerts.removeDefaults: " YET },
+	{ "mountInotify: true", "mountInotify: " YET },
+	{ "nestedVirtualization: true", "nestedVirtualization: " YET },
+	{ "tpm: true", "tpm: " YET },
+	{ "upgradePackages: true", "upgradePackages: " YET },
+	{ "containerd: {system: true}", "containerd.system: " YET "write containerd: {system: false, user: false}" },
+	{ "ssh: {loadDotSSHPubKeys: true}", "ssh.loadDotSSHPubKeys: " YET },
+	{ "ssh: {forwardAgent: true}", "ssh.forwardAgent: " YET },
+	{ "ssh: {forwardX11: true}", "ssh.forwardX11: " YET },
+	{ "ssh: {forwardX11Trusted: true}", "ssh.forwardX11Trusted: " YET },
+	{ "audio: {device: alsa}", "audio.device: " YET },
+	{ "video: {display: vnc}", "t.yaml:2:18: video.display: " YET "write video: {display: none}" },
+	{ "provision: [{script: a}, {mode: user, script: b}]",
+	  "t.yaml:2:33: provision[1].mode: user is not carried out by this version yet: use boot or system" },
+	{ "provision: [{mode: data, path: /a, content: b}]", "provision[0].mode: data is not carried out" },
+	{ "portForwards: [{guestSocket: /a, hostSocket: /b, reverse: true}]", "portForwards[0].reverse: " YET },
+	{ "portForwards: [{guestSocket: /a, hostPort: 1}]", "portForwards[0].guestSocket: a socket is forwarded only to a socket" },
+	{ "portForwards: [{guestPort: 1, hostSocket: b}]", "portForwards[0].hostSocket: a socket is forwarded only to a socket" },
+	{ "os: FreeBSD", "t.yaml:2:5: os: only Linux guests are possible in this version" },
+	{ "arch: s390x", "t.yaml:1:9: images: there is none for architecture s390x" },
+};
+
+static void test_what_would_be_missed_is_refused(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
+		auto_buf lines = BUF_INIT(1 << 16);
+		auto_free char *text = NULL;
+
+		assert_true(asprintf(&text, BOOT "%s\n", refused[i].text) > 0);
+		auto_loaded l = load_ok(text);
+
+		if (supported(&l.cfg, &lines) || !strstr(lines.data, refused[i].says))
+			fail_msg("%sis not refused with \"%s\" but\n%s", text, refused[i].says, lines.data ? lines.data : "");
+	}
+}
+
+static const struct {
+	const char *text, *says;
+} warned[] = {
+	{ "containerd: {user: true}", "warning: t.yaml:2:20: containerd.user: " YET },
+	{ "hostResolver: {enabled: true}", "hostResolver.enabled: " YET },
+	{ "hostResolver: {ipv6: true}", "hostResolver.ipv6: " YET },
+	{ "propagateProxyEnv: true", "propagateProxyEnv: " YET },
+	{ "timezone: UTC", "timezone: " YET },
+	{ "guestInstallPrefix: /opt", "guestInstallPrefix: " YET },
+	{ "vmOpts: {qemu: {minimumVersion: 8.0.0}}", "vmOpts.qemu.minimumVersion: " YET },
+	{ "firmware: {legacyBIOS: true}", "firmware.legacyBIOS: " YET },
+	{ "param: {a: b}\nmessage: '{{.Param.a}}'", "param: " YET },
+};
+
+static void test_what_is_done_otherwise_is_warned_of(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(warned) / sizeof(*warned); i++) {
+		auto_buf lines = BUF_INIT(1 << 16);
+		auto_free char *text = NULL;
+
+		assert_true(asprintf(&text, BOOT "%s\n", warned[i].text) > 0);
+		auto_loaded l = load_ok(text);
+
+		if (!supported(&l.cfg, &lines) || !lines.data || !strstr(lines.data, warned[i].says))
+			fail_msg("%sis not warned of with \"%s\" but\n%s", text, warned[i].says, lines.data ? lines.data : "");
+	}
+}
+
+static void test_defaults_and_what_asks_for_nothing_are_silent(void **state)
+{
+	static const char *const texts[] = {
+		"",
+		"mounts: []\nadditionalDisks: []\nnetworks: []\nprobes: []\ncopyToHost: []\ndns: []\n",
+		"containerd: {system: false, user: false}",
+		"hostResolver: {enabled: false, ipv6: false, hosts: {}}",
+		"caCerts: {removeDefaults: false, files: [], certs: []}",
+		"video: {display: none}\naudio: {device: ''}",
+		"timezone: ''\nguestInstallPrefix: /usr/local\nparam: {}",
+		"mountType: 9p\nmountTypesUnsupported: [virtiofs]",
+		"vmOpts: {vz: {rosetta: {enabled: true}}}",
+		"provision: [{mode: boot, script: a}]\nportForwards: [{guestSocket: /a, hostSocket: b}]",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		auto_buf lines = BUF_INIT(1 << 16);
+		auto_free char *text = NULL;
+
+		assert_true(asprintf(&text, BOOT "%s\n", texts[i]) > 0);
+		auto_loaded l = load_ok(text);
+
+		if (!supported(&l.cfg, &lines) || lines.len)
+			fail_msg("%s%s", text, lines.data);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_would_be_missed_is_refused),
+		cmocka_unit_test(test_what_is_done_otherwise_is_warned_of),
+		cmocka_unit_test(test_defaults_and_what_asks_for_nothing_are_silent),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
