@@ -140,9 +140,10 @@ static int refuse(const struct ynode *was, const struct ynode *now, struct err *
 int yn_patch(const struct ynode *was, const struct ynode *now, struct buf *out, struct err *e)
 {
 	static const struct {
-		bool expand;
+		bool expand, copies;
 		unsigned depth;
-	} attempts[] = { { false, YN_DEPTH_MAX }, { true, YN_DEPTH_MAX }, { true, 3 }, { true, 2 }, { true, 1 } };
+	} attempts[] = { { false, true, YN_DEPTH_MAX }, { true, true, YN_DEPTH_MAX }, { true, false, YN_DEPTH_MAX },
+			 { true, false, 3 },		{ true, false, 2 },	      { true, false, 1 } };
 	auto_pool pool = yn_pool_new();
 	struct patcher p = { .pool = pool, .source = was->source, .eol = line_end_of(was->source) };
 	auto_buf result = BUF_INIT(YN_TEXT_MAX);
@@ -150,6 +151,7 @@ int yn_patch(const struct ynode *was, const struct ynode *now, struct buf *out, 
 
 	for (size_t i = 0; !done && i < sizeof(attempts) / sizeof(*attempts); i++) {
 		p.expand = attempts[i].expand;
+		p.copies = attempts[i].copies;
 		p.depth = attempts[i].depth;
 		done = attempt(&p, was, now, &result);
 	}

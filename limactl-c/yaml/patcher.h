@@ -12,6 +12,7 @@ struct patcher {
 	const char *eol;
 	struct edits edits;
 	bool expand;    /* aliases are written out */
+	bool copies;    /* new values that are copies bring their lines along */
 	unsigned depth; /* values deeper than this are written anew as a whole when they changed */
 };
 
@@ -39,6 +40,6 @@ struct piece {
 	size_t len;
 };
 struct piece patch_piece(struct patcher *p, const struct buf *b);
-#define PATCH_EMITTER(p, buffer) { .out = (buffer), .eol = (p)->eol, .copies = true }
+#define PATCH_EMITTER(p, buffer) { .out = (buffer), .eol = (p)->eol, .copies = (p)->copies }
 
 #endif

@@ -226,7 +226,7 @@ static bool find_tail(const struct ynode *value, struct slice *s)
 		s->to = s->end;
 		return true;
 	}
-	return at >= s->to || (s->source->text[at] == '#' && at > s->end);
+	return at >= s->to || (s->source->text[at] == '#');
 }
 
 bool slice_item(const struct ynode *item, struct slice *s)

@@ -216,6 +216,100 @@ static void test_anchors_and_aliases_are_written_out_when_they_must(void **state
 	ROWS(rows);
 }
 
+static struct ynode *copy_of(const char *text)
+{
+	return yn_copy(pool, tree(text));
+}
+
+static void test_changed_copies_keep_what_they_were_copied_with(void **state)
+{
+	static const char was[] = "# top\n\n# ems\nm: # here\n# one\n- a: 1 # x\n  # bee\n  b: 'q'\n# two\n- a: 2\n";
+	struct ynode *n = copy_of(was), *m = yn_get(n, "m");
+
+	(void)state;
+	/* one in front of the others, one changed */
+	yn_insert(pool, m, 0, yn_map(pool));
+	yn_set(pool, m->item[0], "a", yn_int(pool, 0));
+	yn_set(pool, m->item[2], "a", yn_int(pool, 3));
+	assert_patched(n->origin, n,
+		       "# top\n\n# ems\nm: # here\n- a: 0\n# one\n- a: 1 # x\n  # bee\n  b: 'q'\n# two\n- a: 3\n");
+	/* the first of a map behind a dash goes */
+	n = copy_of(was);
+	yn_remove(yn_get(n, "m")->item[0], 0);
+	assert_patched(n->origin, n, "# top\n\n# ems\nm: # here\n# one\n# bee\n- b: 'q'\n# two\n- a: 2\n");
+	/* items change places, one moves to another list */
+	n = copy_of(was);
+	m = yn_get(n, "m");
+	yn_add(pool, m, m->item[0]);
+	yn_remove(m, 0);
+	assert_patched(n->origin, n, "# top\n\n# ems\nm: # here\n# two\n- a: 2\n# one\n- a: 1 # x\n  # bee\n  b: 'q'\n");
+	yn_set(pool, n, "w", yn_map(pool));
+	yn_set(pool, yn_get(n, "w"), "l", yn_copy(pool, m));
+	yn_remove(n, 0);
+	assert_patched(n->origin, n,
+		       "# top\n\nw:\n  l:\n  # two\n  - a: 2\n  # one\n  - a: 1 # x\n    # bee\n    b: 'q'\n");
+}
+
+static void test_values_of_other_texts_bring_their_comments(void **state)
+{
+	const struct ynode *was = tree("# mine\ncpus: 2\nmounts:\n- location: \"~\"\n");
+	const struct ynode *base = tree("# head of the base\n\n# why\nimages: # these\r\n    # one\r\n    - location: a # x\r\n"
+					"      arch: b\r\n# where\nmounts:\n# tmp\n- location: /tmp # t\n\n# flow\nf: [a,  b]\n");
+	struct ynode *n = yn_copy(pool, was);
+
+	(void)state;
+	yn_put(pool, n, base->key[0], base->item[0]);
+	yn_put(pool, n, yn_copy(pool, base->key[2]), yn_copy(pool, base->item[2]));
+	yn_insert(pool, yn_get(n, "mounts"), 0, yn_copy(pool, yn_get(base, "mounts")->item[0]));
+	assert_patched(was, n,
+		       "# mine\ncpus: 2\nmounts:\n# tmp\n- location: /tmp # t\n- location: \"~\"\n# why\nimages: # these\n"
+		       "    # one\n    - location: a # x\n      arch: b\n# flow\nf: [a,  b]\n");
+}
+
+static void test_empty_brackets_open_to_lines(void **state)
+{
+	struct ynode *n = copy_of("m: [] # c\ne: {}\nn: 1\n");
+
+	(void)state;
+	yn_add(pool, yn_get(n, "m"), yn_map(pool));
+	yn_set(pool, yn_get(n, "m")->item[0], "location", yn_string(pool, "~"));
+	yn_set(pool, yn_get(n, "e"), "k", yn_string(pool, "a\nb\n"));
+	assert_patched(n->origin, n, "m: # c\n- location: \"~\"\ne:\n  k: |\n    a\n    b\nn: 1\n");
+}
+
+/* Two keys of one name in what is copied: its lines cannot be taken over. */
+static void test_lines_that_say_something_else_are_not_copied(void **state)
+{
+	struct findings f = { 0 };
+	static const char twice[] = "# c\nm:\n  a: 1\n  a: 2\n  b: 3 # d\n";
+	const struct ynode *other = yn_parse(pool, "o", twice, sizeof(twice) - 1, &f), *was = tree("x: 1\n");
+	struct ynode *n = yn_copy(pool, was);
+
+	(void)state;
+	findings_fini(&f);
+	yn_put(pool, n, yn_copy(pool, other->key[0]), yn_copy(pool, other->item[0]));
+	assert_patched(was, n, "x: 1\nm:\n  a: 1\n  b: 3\n");
+}
+
+static void assert_refused(const char *was, const char *now, const char *why)
+{
+	auto_buf out = BUF_INIT(1 << 20);
+	struct err e;
+
+	assert_int_equal(yn_patch(tree(was), tree(now), &out, &e), -1);
+	assert_string_equal(e.msg, why);
+	assert_int_equal(out.len, 0);
+}
+
+static void test_what_cannot_be_done_is_refused_by_name(void **state)
+{
+	(void)state;
+	assert_refused("a: 1\n? m\n: k: [1]\n", "{a: 1, m: {k: [2]}}",
+		       "f.yaml:3: `m.k[0]` cannot be changed without changing something else; edit the file");
+	assert_refused("? a\n: 1\n", "{a: 1, b: 2}",
+		       "f.yaml:1: `b` cannot be changed without changing something else; edit the file");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -227,6 +321,11 @@ int main(void)
 		cmocka_unit_test(test_what_stands_between_brackets_stays_there),
 		cmocka_unit_test(test_line_ends_and_the_byte_order_mark_stay),
 		cmocka_unit_test(test_anchors_and_aliases_are_written_out_when_they_must),
+		cmocka_unit_test(test_changed_copies_keep_what_they_were_copied_with),
+		cmocka_unit_test(test_values_of_other_texts_bring_their_comments),
+		cmocka_unit_test(test_empty_brackets_open_to_lines),
+		cmocka_unit_test(test_lines_that_say_something_else_are_not_copied),
+		cmocka_unit_test(test_what_cannot_be_done_is_refused_by_name),
 	};
 
 	return RUN_WITH_POOL(tests);
