@@ -212,7 +212,20 @@ static const struct ynode *read_base(struct work *w, const char *locator, const 
 	return base;
 }
 
-static struct ynode *embed(struct work *w, const struct ynode *root, const struct level *here, struct err *e);
+static struct ynode *merge_keys(struct work *w, const struct ynode *root, const char *name, struct err *e)
+{
+	struct findings f = { 0 };
+	struct ynode *out = yn_merge_keys(w->p, root, &f);
+
+	if (f.errors) {
+		err_set(e, ERR_INVALID, "%.300s:%u:%u: %s", name, f.item[0].at.line, f.item[0].at.column, f.item[0].text);
+		out = NULL;
+	}
+	findings_fini(&f);
+	return out;
+}
+
+static int embed(struct work *w, struct ynode *root, const struct level *here, struct err *e);
 
 /* base[0] is taken out, and what it gives merged in. */
 static int embed_first(struct work *w, struct ynode *root, struct ynode *list, const struct level *here, struct err *e)
@@ -229,8 +242,8 @@ static int embed_first(struct work *w, struct ynode *root, struct ynode *list, c
 	base = read_base(w, word->text, digest, e);
 	if (!base)
 		return wrap(entry, "base", e);
-	whole = embed(w, base, &below, e);
-	if (!whole)
+	whole = merge_keys(w, base, below.locator, e);
+	if (!whole || embed(w, whole, &below, e) < 0)
 		return -1;
 	yn_remove(list, 0);
 	base_list(w, root);
@@ -338,36 +351,31 @@ static int embed_bases(struct work *w, struct ynode *root, const struct level *h
 	}
 }
 
-static struct ynode *merge_keys(struct work *w, const struct ynode *root, const char *name, struct err *e)
+/* Makes root stand alone; here is the template it was read from. */
+static int embed(struct work *w, struct ynode *root, const struct level *here, struct err *e)
 {
-	struct findings f = { 0 };
-	struct ynode *out = yn_merge_keys(w->p, root, &f);
+	struct ynode *list;
 
-	if (f.errors) {
-		err_set(e, ERR_INVALID, "%.300s:%u:%u: %s", name, f.item[0].at.line, f.item[0].at.column, f.item[0].text);
-		out = NULL;
-	}
-	findings_fini(&f);
-	return out;
-}
-
-/* root as it stands alone; here is the template it was read from. */
-static struct ynode *embed(struct work *w, const struct ynode *root, const struct level *here, struct err *e)
-{
-	struct ynode *out = merge_keys(w, root, here->locator, e), *list;
-
-	if (!out || embed_absolute(w->p, out, here->locator, e) < 0)
-		return NULL;
+	if (embed_absolute(w->p, root, here->locator, e) < 0)
+		return -1;
 	if (!here->up && w->how->first) {
-		list = base_list(w, out);
+		list = base_list(w, root);
 		if (!list)
-			yn_set(w->p, out, "base", list = yn_list(w->p));
+			yn_set(w->p, root, "base", list = yn_list(w->p));
 		yn_insert(w->p, list, 0, yn_string(w->p, w->how->first));
 	}
-	if (embed_bases(w, out, here, e) < 0 || embed_files(w, yn_get(out, "provision"), false, e) < 0 ||
-	    embed_files(w, yn_get(out, "probes"), true, e) < 0)
-		return NULL;
-	return out;
+	if (embed_bases(w, root, here, e) < 0 || embed_files(w, yn_get(root, "provision"), false, e) < 0)
+		return -1;
+	return embed_files(w, yn_get(root, "probes"), true, e);
+}
+
+static bool names_files(const struct ynode *list)
+{
+	for (size_t i = 0; list && list->kind == YN_LIST && i < list->count; i++) {
+		if (yn_get(list->item[i], "file"))
+			return true;
+	}
+	return false;
 }
 
 struct ynode *embed_template(struct yn_pool *p, const struct ynode *root, const char *locator, const struct embed *how,
@@ -384,8 +392,15 @@ struct ynode *embed_template(struct yn_pool *p, const struct ynode *root, const 
 	if (root->kind != YN_MAP)
 		return err_set(e, ERR_INVALID, "%.200s is no template: it must be a mapping, not %s", locator,
 			       yn_kind_word(root->kind)), NULL;
-	out = embed(&w, root, &top, e);
-	if (out)
-		merge_combine(p, out);
+	out = merge_keys(&w, root, top.locator, e);
+	if (!out)
+		return NULL;
+	/* One that stands alone stays as it is written, merge keys too. */
+	if (!how->first && !yn_get(out, "base") && !names_files(yn_get(out, "provision")) &&
+	    !names_files(yn_get(out, "probes")))
+		out = yn_copy(p, root);
+	else if (embed(&w, out, &top, e) < 0)
+		return NULL;
+	merge_combine(p, out);
 	return out;
 }

@@ -3,9 +3,13 @@
 
 #include <unistd.h>
 
+#include "lib/io.h"
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/config/embed.h"
+#include "limactl-c/yaml/patch.h"
+
+enum { TEXT_MAX = 1 << 20 };
 
 static char dir[] = "/tmp/lc-embed.XXXXXX";
 
@@ -98,6 +102,14 @@ static const struct row rows[] = {
 	  "cpus: 1\nmemory: 1GiB" },
 	{ "a mapping", { "t.yaml", "base: {url: b.yaml}", "b.yaml", "cpus: 2" }, "cpus: 2" },
 	{ "an empty base", { "t.yaml", "base: b.yaml\ncpus: 1", "b.yaml", "# nothing\n" }, "cpus: 1" },
+	{ "merge keys are the template's own", { "t.yaml", "x: &x {cpus: 1}\n<<: *x\nbase: b.yaml", "b.yaml", "cpus: 2" },
+	  "x: {cpus: 1}\ncpus: 1" },
+	{ "but stay where nothing is embedded", { "t.yaml", "x: &x {cpus: 1}\n<<: *x" },
+	  "x: {cpus: 1}\n\"<<\": {cpus: 1}" },
+	{ "a base by a merge key", { "t.yaml", "x: &x {base: b.yaml}\n<<: *x", "b.yaml", "cpus: 2" },
+	  "x: {base: b.yaml}\ncpus: 2" },
+	{ "a base's merge keys", { "t.yaml", "base: b.yaml", "b.yaml", "x: &x {cpus: 1}\n<<: *x" }, "x: {cpus: 1}\ncpus: 1" },
+	{ "what cannot be merged", { "t.yaml", "base: b.yaml", "b.yaml", "<<: 5" }, "!b.yaml:1:5: `<<` merges mappings" },
 	{ "depth first", { "t.yaml", "base: [1.yaml, {url: 2.yaml}]\nadditionalDisks: [disk0]", "1.yaml",
 	    "base: 3.yaml\nadditionalDisks: [disk1]", "2.yaml", "additionalDisks: [disk2]", "3.yaml",
 	    "additionalDisks: [disk3]" }, "additionalDisks: [disk0, disk1, disk3, disk2]" },
@@ -331,6 +343,33 @@ static void test_what_is_given_is_not_changed(void **state)
 	assert_int_equal(mount->origin->count, 1);
 }
 
+/* A text of the repository: tests run from its root. */
+static const struct ynode *golden(const char *path, struct buf *text)
+{
+	struct err e = { 0 };
+	const struct ynode *root = NULL;
+
+	if (io_read_file(path, text, &e) < 0 || !(root = yn_parse_one(pool, path, text->data, text->len, &e)))
+		fail_msg("%s", e.msg);
+	return root;
+}
+
+static void test_the_text_keeps_its_comments_and_gets_those_of_bases(void **state)
+{
+	static const char path[] = "tests/golden/embed/template.yaml";
+	struct embed how = { .all = true };
+	auto_buf text = BUF_INIT(TEXT_MAX), wanted = BUF_INIT(TEXT_MAX), out = BUF_INIT(TEXT_MAX);
+	struct err e = { 0 };
+	const struct ynode *root = golden(path, &text), *now;
+
+	(void)state;
+	golden("tests/golden/embed/embedded.yaml", &wanted);
+	now = embed_template(pool, root, path, &how, &e);
+	if (!now || yn_patch(root, now, &out, &e) < 0)
+		fail_msg("%s", e.msg);
+	assert_string_equal(out.data, wanted.data);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -342,6 +381,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_how_many_is_bounded, pool_make, pool_drop),
 		cmocka_unit_test_setup_teardown(test_standard_input_is_a_base, pool_make, pool_drop),
 		cmocka_unit_test_setup_teardown(test_what_is_given_is_not_changed, pool_make, pool_drop),
+		cmocka_unit_test_setup_teardown(test_the_text_keeps_its_comments_and_gets_those_of_bases, pool_make,
+						pool_drop),
 	};
 
 	return cmocka_run_group_tests(tests, group_setup, group_teardown);
