@@ -82,14 +82,6 @@ static void put_lines(struct emitter *m, const struct slice *s, size_t from, siz
 	m->copied = true;
 }
 
-static bool copy_slice(struct emitter *m, const struct slice *s, size_t column)
-{
-	if (!can_move(s))
-		return false;
-	put_lines(m, s, s->from, s->to, column);
-	return true;
-}
-
 static void put_head(struct emitter *m, const struct slice *s, size_t column)
 {
 	size_t line = slice_line_start(s->source, s->from);
@@ -110,7 +102,22 @@ void emit_entry_head(struct emitter *m, const struct ynode *key, unsigned column
 		put_head(m, &s, column);
 }
 
-/* Changed items have comments too. */
+/* The lines an unchanged value can be written by. */
+static bool entry_lines(const struct emitter *m, const struct ynode *key, const struct ynode *value, struct slice *s)
+{
+	const struct ynode *k = slice_origin(key), *v = slice_origin(value);
+
+	return m->copies && k && v && !k->linked && !v->linked && slice_entry(k, v, s) && !slice_is_open(v) && can_move(s);
+}
+
+static bool item_lines(const struct emitter *m, const struct ynode *item, struct slice *s)
+{
+	const struct ynode *v = slice_origin(item);
+
+	return m->copies && v && !v->linked && slice_item(v, s) && !slice_is_open(v) && can_move(s);
+}
+
+/* Changed items have comments too, and those between the dash and the first key go above the dash. */
 void emit_item_head(struct emitter *m, const struct ynode *item, unsigned column)
 {
 	const struct ynode *from = item->origin ? item->origin : item;
@@ -118,7 +125,7 @@ void emit_item_head(struct emitter *m, const struct ynode *item, unsigned column
 
 	if (m->copies && from->source && slice_dash(from, &s))
 		put_head(m, &s, column);
-	else if (item->kind == YN_MAP && item->count && item->style != YN_FLOW)
+	if (item->kind == YN_MAP && item->count && item->style != YN_FLOW && !item_lines(m, item, &s))
 		emit_entry_head(m, item->key[0], column);
 }
 
@@ -195,12 +202,12 @@ static bool is_below(const struct ynode *n)
 
 void emit_entry(struct emitter *m, const struct ynode *key, const struct ynode *value, unsigned column)
 {
-	const struct ynode *k = slice_origin(key), *v = slice_origin(value);
 	struct slice s;
 
-	if (m->copies && k && v && !k->linked && !v->linked && slice_entry(k, v, &s) && !slice_is_open(v) &&
-	    copy_slice(m, &s, column))
+	if (entry_lines(m, key, value, &s)) {
+		put_lines(m, &s, s.from, s.to, column);
 		return;
+	}
 	emit_scalar(m, key, ROOM_KEY, 0);
 	emit_str(m, ":");
 	if (is_below(value))
@@ -210,11 +217,12 @@ void emit_entry(struct emitter *m, const struct ynode *key, const struct ynode *
 
 void emit_item(struct emitter *m, const struct ynode *item, unsigned column)
 {
-	const struct ynode *v = slice_origin(item);
 	struct slice s;
 
-	if (m->copies && v && !v->linked && slice_item(v, &s) && !slice_is_open(v) && copy_slice(m, &s, column))
+	if (item_lines(m, item, &s)) {
+		put_lines(m, &s, s.from, s.to, column);
 		return;
+	}
 	emit_str(m, "-");
 	emit_value(m, item, column, AFTER_DASH);
 }
@@ -275,13 +283,15 @@ static bool says(const char *text, size_t len, const struct ynode *root)
 static bool put_text(struct emitter *m, const struct ynode *root)
 {
 	const struct ynode *from = slice_origin(root);
-	struct slice all = { 0 };
+	struct slice all = { .source = from ? from->source : NULL };
+	size_t mark = from ? slice_mark(from->source) : 0;
 
-	if (!from || from->aliased || !says(from->source->text, from->source->len, root))
+	if (!from || from->aliased || !from->source->text[mark + strspn(from->source->text + mark, " \t\r\n")] ||
+	    !says(from->source->text, from->source->len, root))
 		return false;
-	all.source = from->source;
-	put_lines(m, &all, slice_mark(all.source), all.source->len, 0);
-	emit_line_end(m);
+	put_lines(m, &all, mark, all.source->len, 0);
+	if (m->out->data[m->out->len - 1] != '\n')
+		emit_line_end(m);
 	return true;
 }
 
