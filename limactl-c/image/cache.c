@@ -6,7 +6,9 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "lib/io.h"
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/store/paths.h"
@@ -29,7 +31,8 @@ static int make_folder(const struct cache *c, const char *name, struct err *e)
 int cache_open(struct cache *c, struct err *e)
 {
 	c->root = paths_cache(e);
-	if (!c->root || make_folder(c, "objects", e) < 0 || make_folder(c, "tmp", e) < 0)
+	if (!c->root || make_folder(c, "objects", e) < 0 || make_folder(c, "tmp", e) < 0 ||
+	    make_folder(c, "partial", e) < 0)
 		return -1;
 	for (size_t i = 0; i < CACHE_KINDS; i++) {
 		if (make_folder(c, folders[i], e) < 0)
@@ -58,6 +61,40 @@ int cache_new(const struct cache *c, const char *what, struct newfile *f, struct
 	auto_free char *tmp = xasprintf("%s/tmp/%s", c->root, what);
 
 	return newfile_open_tmp(f, tmp, e);
+}
+
+static char *note_path(const struct cache *c, const char *key)
+{
+	return xasprintf("%s/partial/%s.of", c->root, key);
+}
+
+int cache_partial(const struct cache *c, const char *key, struct newfile *f, char validator[CACHE_VALIDATOR_MAX + 1],
+		  struct err *e)
+{
+	auto_free char *path = xasprintf("%s/partial/%s", c->root, key), *note = note_path(c, key);
+	auto_buf text = BUF_INIT(CACHE_VALIDATOR_MAX);
+	struct err none;
+
+	if (newfile_open_kept(f, path, e) < 0)
+		return -1;
+	validator[0] = '\0';
+	if (io_read_file(note, &text, &none) == 0 && text.data && strlen(text.data) == text.len)
+		memcpy(validator, text.data, text.len + 1);
+	return 0;
+}
+
+int cache_partial_note(const struct cache *c, const char *key, const char *validator, struct err *e)
+{
+	auto_free char *note = note_path(c, key);
+
+	return fs_write_atomic(note, validator, strlen(validator), 0600, e);
+}
+
+void cache_partial_forget(const struct cache *c, const char *key)
+{
+	auto_free char *note = note_path(c, key);
+
+	unlink(note);
 }
 
 /* Descriptor that holds the cache's lock. */

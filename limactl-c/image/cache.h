@@ -6,6 +6,7 @@
  *   digests/sha512-HEX           -> the object that has this other digest
  *   unpacked/sha256-HEX          -> the object a packed file with that digest unpacks to; the packed one is not kept
  *   tmp/                         files being written
+ *   partial/HEX, HEX.of          a download by the URL's SHA-256, gone on with at the next try, and what it is a part of
  *   lock                         held while a link changes
  *
  * Links are relative and replaced atomically. Objects are used by path (an instance's disk is an overlay on one).
@@ -36,6 +37,13 @@ int cache_check_name(const char *name, struct err *e);
 
 /* A new file for an object; what names the work ("url-HEX"), so that two at the same take turns. */
 int cache_new(const struct cache *c, const char *what, struct newfile *f, struct err *e);
+
+/* A download's file, with what earlier tries got, and what the server called the file then: its ETag or date, "" for none. */
+enum { CACHE_VALIDATOR_MAX = 255 };
+int cache_partial(const struct cache *c, const char *key, struct newfile *f, char validator[CACHE_VALIDATOR_MAX + 1],
+		  struct err *e);
+int cache_partial_note(const struct cache *c, const char *key, const char *validator, struct err *e);
+void cache_partial_forget(const struct cache *c, const char *key); /* removes the note; the file is its owner's */
 
 /* Moves a written file to its place. mode is 0444, or 0555 for a program. */
 int cache_publish(const struct cache *c, struct newfile *f, const struct digest *sha256, mode_t mode, struct err *e);

@@ -95,39 +95,84 @@ static char *find_url(const struct request *r, const char *key, struct digest *o
 	return !r->text && cache_follow(r->cache, CACHE_URLS, key, &got) ? cached(r, &got, object) : NULL;
 }
 
-static char *get_url(const struct request *r, struct digest *object, struct err *e)
-{
-	auto_free char *key = NULL, *what = NULL, *path = NULL;
-	auto_newfile f = NEWFILE_INIT;
-	auto_sink s = SINK_INIT;
-	struct digest got;
-	struct hash *h = hash_new(NULL, e);
+/* A download that may take several tries. */
+struct partial {
+	const struct cache *cache;
+	const char *key;
+};
 
-	if (!h || hash_add(h, r->location, strlen(r->location), e) < 0 || hash_end(h, &got, e) < 0)
-		return hash_free(h), NULL;
-	hash_free(h);
-	key = xstrdup(got.hex);
-	what = xasprintf("url-%s", key);
-	path = find_url(r, key, object);
-	if (path)
-		return steal(&path);
-	/* Another process may be at the same download: we wait here, and look again. */
-	if (cache_new(r->cache, what, &f, e) < 0)
-		return NULL;
-	path = find_url(r, key, object);
-	if (path)
-		return steal(&path);
-	if (sink_open(&s, &f, r->want, e) < 0)
-		return NULL;
+static int note(void *arg, const char *validator, struct err *e)
+{
+	const struct partial *p = arg;
+
+	return cache_partial_note(p->cache, p->key, validator, e);
+}
+
+/* A wrong digest is not mended by going on. */
+static int check_download(const struct partial *p, struct newfile *f, struct sink *s, struct digest *got, struct err *e)
+{
+	if (sink_end(s, got, e) == 0)
+		return 0;
+	f->kept = false;
+	cache_partial_forget(p->cache, p->key);
+	return -1;
+}
+
+/* The bytes into f, which holds those of an earlier try. */
+static int download(const struct request *r, const char *key, const char *validator, struct newfile *f, struct digest *got,
+		    struct err *e)
+{
+	struct partial p = { r->cache, key };
+	auto_sink s = SINK_INIT;
+	struct fetch fetch = { .url = r->location, .to = &s, .began = note, .arg = &p };
+
+	if (sink_open(&s, f, r->want, e) < 0 || sink_resume(&s, e) < 0)
+		return -1;
 	if (r->text)
 		s.max = TEXT_MAX;
-	if (fetch_url(r->location, &s, e) < 0)
+	memcpy(fetch.validator, validator, sizeof(fetch.validator));
+	if (fetch_url(&fetch, e) < 0) {
+		f->kept = *fetch.validator && s.len;
+		return -1;
+	}
+	return check_download(&p, f, &s, got, e) < 0 ? err_wrap(e, "%s", r->location) : 0;
+}
+
+/* The name of a URL in the cache. */
+static int url_key(const char *url, struct digest *key, struct err *e)
+{
+	struct hash *h = hash_new(NULL, e);
+	int rc = !h || hash_add(h, url, strlen(url), e) < 0 || hash_end(h, key, e) < 0 ? -1 : 0;
+
+	hash_free(h);
+	return rc;
+}
+
+static char *get_url(const struct request *r, struct digest *object, struct err *e)
+{
+	char validator[CACHE_VALIDATOR_MAX + 1];
+	auto_newfile f = NEWFILE_INIT;
+	struct digest key, got;
+	char *path;
+
+	if (url_key(r->location, &key, e) < 0)
 		return NULL;
-	if (sink_end(&s, &got, e) < 0)
-		return err_wrap(e, "%s", r->location), NULL;
+	path = find_url(r, key.hex, object);
+	/* Another process may be at the same download: we wait here, and look again. */
+	if (path || cache_partial(r->cache, key.hex, &f, validator, e) < 0)
+		return path;
+	path = find_url(r, key.hex, object);
+	if (path) {
+		f.kept = false;
+		return path;
+	}
+	if (download(r, key.hex, validator, &f, &got, e) < 0)
+		return NULL;
 	*object = got;
+	f.kept = false;
+	cache_partial_forget(r->cache, key.hex);
 	/* Links first: publishing lets the next process in, which must find them. They may dangle, that means "not there". */
-	if (remember_digest(r, &got, e) < 0 || cache_link(r->cache, CACHE_URLS, key, &got, e) < 0)
+	if (remember_digest(r, &got, e) < 0 || cache_link(r->cache, CACHE_URLS, key.hex, &got, e) < 0)
 		return NULL;
 	if (is_packed(r, r->location) ? store_unpacked(r, f.fd, &got, object, e) < 0
 					  : cache_publish(r->cache, &f, &got, 0444, e) < 0)

@@ -3,44 +3,81 @@
 #include <curl/curl.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
+#include <unistd.h>
+
+#include "lib/clock.h"
+#include "limactl-c/base/mem.h"
 
 enum {
 	CONNECT_SECONDS = 30,
 	STALL_SECONDS = 60,
 	REDIRECTS_MAX = 10,
+	SHOW_MS = 200,
+	RANGE_NOT_SATISFIABLE = 416,
 };
+#define MIB (1024.0 * 1024.0)
 
 struct download {
-	struct sink *to;
+	struct fetch *f;
+	struct fetch_answer answer;
 	struct err *err;
-	bool write_failed; /* err says why */
-	bool show;         /* stderr is a terminal */
-	int percent;       /* last shown, -1 at first */
-	const char *name;  /* last part of the URL, for the progress line */
+	bool begun, failed; /* failed: err says why */
+	bool show;          /* stderr is a terminal */
+	int64_t started, shown; /* ms */
+	uint64_t had;       /* bytes of an earlier try */
+	const char *name;   /* last part of the URL, for the progress line */
 };
+
+/* The first byte of the answer's body: does it go on where we are? */
+static int begin(struct download *d)
+{
+	struct fetch *f = d->f;
+
+	d->begun = true;
+	if (d->answer.status == 206 && d->answer.range_start != f->to->len)
+		return err_set(d->err, ERR_INVALID, "the server sent another part than was asked for");
+	if (d->answer.status != 206) {
+		d->had = 0;
+		if (f->to->len && sink_restart(f->to, d->err) < 0)
+			return -1;
+	}
+	memcpy(f->validator, d->answer.validator, sizeof(f->validator));
+	return f->began ? f->began(f->arg, f->validator, d->err) : 0;
+}
 
 static size_t on_data(char *p, size_t size, size_t n, void *arg)
 {
 	struct download *d = arg;
 
-	if (sink_write(d->to, p, size * n, d->err) == 0)
-		return size * n;
-	d->write_failed = true;
-	return 0;
+	if ((!d->begun && begin(d) < 0) || sink_write(d->f->to, p, size * n, d->err) < 0) {
+		d->failed = true;
+		return 0;
+	}
+	return size * n;
+}
+
+static size_t on_header(char *line, size_t size, size_t n, void *arg)
+{
+	struct download *d = arg;
+
+	fetch_header(&d->answer, line, size * n);
+	return size * n;
 }
 
 static int on_progress(void *arg, curl_off_t total, curl_off_t now, curl_off_t up_total, curl_off_t up)
 {
 	struct download *d = arg;
-	int percent = total > 0 ? (int)(now * 100 / total) : -1;
+	int64_t ms = clock_ms(), taken = ms - d->started;
+	double rate = taken > 0 ? (double)now * 1000 / (double)taken : 0;
+	double have = (double)d->had + (double)now, all = (double)d->had + (double)total;
 
 	(void)up_total;
 	(void)up;
-	if (percent == d->percent)
+	if (total <= 0 || ms - d->shown < SHOW_MS)
 		return 0;
-	d->percent = percent;
-	fprintf(stderr, "\r%s %d%% of %lld MiB\033[K", d->name, percent, (long long)(total >> 20));
+	d->shown = ms;
+	fprintf(stderr, "\r%s %.0f%% of %.1f MiB, %.1f MiB/s, %.0f s left\033[K", d->name, have * 100 / all, all / MIB,
+		rate / MIB, rate > 0 ? (all - have) / rate : 0);
 	return 0;
 }
 
@@ -59,9 +96,9 @@ static void use_certificates(CURL *curl)
 	}
 }
 
-static CURLcode transfer(CURL *curl, const char *url, struct download *d, char *why)
+static CURLcode transfer(CURL *curl, struct download *d, struct curl_slist *headers, char *why)
 {
-	curl_easy_setopt(curl, CURLOPT_URL, url);
+	curl_easy_setopt(curl, CURLOPT_URL, d->f->url);
 	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
@@ -72,6 +109,9 @@ static CURLcode transfer(CURL *curl, const char *url, struct download *d, char *
 	curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)STALL_SECONDS);
 	curl_easy_setopt(curl, CURLOPT_USERAGENT, "limactl-c/" VERSION);
 	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, why);
+	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+	curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
+	curl_easy_setopt(curl, CURLOPT_HEADERDATA, d);
 	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_data);
 	curl_easy_setopt(curl, CURLOPT_WRITEDATA, d);
 	curl_easy_setopt(curl, CURLOPT_NOPROGRESS, d->show ? 0L : 1L);
@@ -81,24 +121,49 @@ static CURLcode transfer(CURL *curl, const char *url, struct download *d, char *
 	return curl_easy_perform(curl);
 }
 
-int fetch_url(const char *url, struct sink *to, struct err *e)
+/* One try; from the beginning when the server cannot go on where we are. */
+static CURLcode attempt(CURL *curl, struct download *d, char *why)
 {
-	struct download d = { .to = to, .err = e, .show = isatty(STDERR_FILENO), .percent = -1 };
+	struct fetch *f = d->f;
+	struct curl_slist *headers = NULL;
+	CURLcode r;
+
+	d->started = clock_ms();
+	d->had = f->to->len;
+	if (f->to->len && *f->validator) {
+		auto_free char *range = xasprintf("Range: bytes=%llu-", (unsigned long long)f->to->len);
+		auto_free char *only = xasprintf("If-Range: %s", f->validator);
+
+		headers = curl_slist_append(curl_slist_append(NULL, range), only);
+	}
+	r = transfer(curl, d, headers, why);
+	curl_slist_free_all(headers);
+	return r;
+}
+
+int fetch_url(struct fetch *f, struct err *e)
+{
+	struct download d = { .f = f, .err = e, .show = isatty(STDERR_FILENO) };
 	char why[CURL_ERROR_SIZE] = "";
 	CURLcode r;
 	CURL *curl;
 
-	d.name = strrchr(url, '/') ? strrchr(url, '/') + 1 : url;
+	d.name = strrchr(f->url, '/') ? strrchr(f->url, '/') + 1 : f->url;
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK || !(curl = curl_easy_init()))
 		return err_set(e, ERR_SYS, "libcurl cannot start");
-	r = transfer(curl, url, &d, why);
+	r = attempt(curl, &d, why);
+	if (d.answer.status == RANGE_NOT_SATISFIABLE && !d.begun && sink_restart(f->to, e) == 0) {
+		f->validator[0] = '\0';
+		r = attempt(curl, &d, why);
+	}
 	curl_easy_cleanup(curl);
 	curl_global_cleanup();
-	if (d.show && d.percent >= 0)
+	if (d.shown)
 		fputs("\r\033[K", stderr);
-	if (d.write_failed)
-		return err_wrap(e, "cannot download %s", url);
+	if (d.failed)
+		return err_wrap(e, "cannot download %s", f->url);
 	if (r != CURLE_OK)
-		return err_set(e, ERR_SYS, "cannot download %s: %s", url, *why ? why : curl_easy_strerror(r));
-	return 0;
+		return err_set(e, ERR_SYS, "cannot download %s: %s", f->url, *why ? why : curl_easy_strerror(r));
+	/* An empty file has no first byte that would have replaced what was there. */
+	return d.begun || !f->to->len ? 0 : sink_restart(f->to, e);
 }

@@ -72,7 +72,8 @@ static int lock_wait(int fd)
 	return r;
 }
 
-int newfile_open_tmp(struct newfile *f, const char *tmp, struct err *e)
+/* Opened and locked, whatever it holds. */
+static int open_locked(struct newfile *f, const char *tmp, struct err *e)
 {
 	for (;;) {
 		auto_close int fd = open(tmp, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -83,13 +84,24 @@ int newfile_open_tmp(struct newfile *f, const char *tmp, struct err *e)
 			return err_errno(e, "cannot lock %s", tmp);
 		if (!still_named(fd, tmp))
 			continue;
-		if (ftruncate(fd, 0) < 0)
-			return err_errno(e, "cannot empty %s", tmp);
 		f->fd = steal_fd(&fd);
 		f->tmp = xstrdup(tmp);
-		replace_open(NULL, f->tmp);
 		return 0;
 	}
+}
+
+int newfile_open_tmp(struct newfile *f, const char *tmp, struct err *e)
+{
+	if (open_locked(f, tmp, e) < 0)
+		return -1;
+	replace_open(NULL, f->tmp);
+	return ftruncate(f->fd, 0) < 0 ? err_errno(e, "cannot empty %s", tmp) : 0;
+}
+
+int newfile_open_kept(struct newfile *f, const char *tmp, struct err *e)
+{
+	f->kept = true;
+	return open_locked(f, tmp, e);
 }
 
 int newfile_open(struct newfile *f, const char *path, struct err *e)
@@ -116,7 +128,8 @@ int newfile_commit(struct newfile *f, const char *path, mode_t mode, bool sync, 
 void newfile_fini(struct newfile *f)
 {
 	if (f->tmp) {
-		unlink(f->tmp);
+		if (!f->kept)
+			unlink(f->tmp);
 		replace_open(f->tmp, NULL);
 		free(steal(&f->tmp));
 	}

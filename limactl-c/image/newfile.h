@@ -14,21 +14,25 @@
 
 struct newfile {
 	char *tmp; /* owned */
-	int fd;    /* empty when opened; owned */
+	int fd;    /* owned */
+	bool kept; /* not removed when it is not committed */
 };
 
 #define NEWFILE_INIT { .fd = -1 }
 
-/* Waits while another process writes the same path. */
+/* Empty when opened. Waits while another process writes the same path. */
 int newfile_open(struct newfile *f, const char *path, struct err *e);
 
 /* Opens the temporary file itself by name, for a final name known only later. */
 int newfile_open_tmp(struct newfile *f, const char *tmp, struct err *e);
 
+/* The same for a file that takes several tries: it holds what an earlier one wrote, and stays when it is not committed. */
+int newfile_open_kept(struct newfile *f, const char *tmp, struct err *e);
+
 /* Gives it its mode and name. sync: the bytes are on the disk before the name is. */
 int newfile_commit(struct newfile *f, const char *path, mode_t mode, bool sync, struct err *e);
 
-void newfile_fini(struct newfile *f); /* removes what was not committed; may be called twice */
+void newfile_fini(struct newfile *f); /* removes what was not committed, unless it is kept; may be called twice */
 
 #define auto_newfile CLEANUP(newfile_fini) struct newfile
 

@@ -12,10 +12,38 @@ enum { CHUNK = 64 * 1024, HOLE_MIN = 4096 };
 int sink_open(struct sink *s, const struct newfile *to, const struct digest *want, struct err *e)
 {
 	s->to = to;
+	s->want = want;
 	s->len = 0;
 	s->max = SINK_MAX_BYTES;
 	s->hash = hash_new(want, e);
 	return s->hash ? 0 : -1;
+}
+
+int sink_resume(struct sink *s, struct err *e)
+{
+	auto_free char *chunk = xmalloc(CHUNK);
+	ssize_t k;
+
+	if (lseek(s->to->fd, 0, SEEK_SET) < 0)
+		return err_errno(e, "seek in %s", s->to->tmp);
+	while ((k = io_read_full(s->to->fd, chunk, CHUNK)) > 0) {
+		if (hash_add(s->hash, chunk, (size_t)k, e) < 0)
+			return -1;
+		s->len += (uint64_t)k;
+	}
+	return k < 0 ? err_errno(e, "cannot read %s", s->to->tmp) : 0;
+}
+
+int sink_restart(struct sink *s, struct err *e)
+{
+	hash_free(s->hash);
+	s->hash = hash_new(s->want, e);
+	s->len = 0;
+	if (!s->hash)
+		return -1;
+	if (ftruncate(s->to->fd, 0) < 0 || lseek(s->to->fd, 0, SEEK_SET) < 0)
+		return err_errno(e, "cannot empty %s", s->to->tmp);
+	return 0;
 }
 
 void sink_fini(struct sink *s)

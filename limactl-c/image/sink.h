@@ -12,7 +12,8 @@
 
 struct sink {
 	const struct newfile *to; /* borrowed */
-	struct hash *hash;        /* owned */
+	const struct digest *want; /* borrowed; NULL: any */
+	struct hash *hash;         /* owned */
 	uint64_t len, max;
 };
 
@@ -20,6 +21,10 @@ struct sink {
 
 /* want: the digest the bytes must have, or NULL. max is SINK_MAX_BYTES, until the caller lowers it. */
 int sink_open(struct sink *s, const struct newfile *to, const struct digest *want, struct err *e);
+/* Takes what the file holds already for the first bytes. */
+int sink_resume(struct sink *s, struct err *e);
+/* Forgets all that was written. */
+int sink_restart(struct sink *s, struct err *e);
 int sink_write(struct sink *s, const void *p, size_t n, struct err *e);
 int sink_copy(struct sink *s, int fd, struct err *e); /* all that is left to read of fd */
 /* Ends the file at its length and checks the digest. */

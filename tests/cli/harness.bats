@@ -35,6 +35,6 @@ needs() {
 @test "each program links only what it needs" {
 	equals "$(needs "$OUT/bin/limactl-c")" "libjansson libyaml "
 	equals "$(needs "$OUT/libexec/limactl-c/hostagent")" "libjansson libuv "
-	equals "$(needs "$OUT/libexec/limactl-c/image")" "libarchive libcrypto libcurl "
+	equals "$(needs "$OUT/libexec/limactl-c/image")" "libarchive libcrypto libcurl libz libzstd "
 	equals "$(needs "$OUT/share/limactl-c/lima-guestagent.Linux-$(uname -m)")" ""
 }

@@ -23,6 +23,43 @@ static pid_t server;
 static unsigned *requests;
 static char url[64];
 
+/* "/big": half of it, then the connection is cut; a request for the rest that names the same version gets the rest. Later
+ * requests for "/changed" name another version, those for "/deaf" know nothing of parts. */
+enum { BIG = 200000, HALF = 90000 };
+
+static char big_byte(size_t i)
+{
+	return (char)('a' + (i * 7 + i / 1000) % 26);
+}
+
+static void send_big(int fd, const char *status, const char *more, size_t from, size_t to, size_t stop)
+{
+	auto_free char *body = xmalloc(BIG);
+
+	for (size_t i = 0; i < BIG; i++)
+		body[i] = big_byte(i);
+	dprintf(fd, "HTTP/1.1 %s\r\nConnection: close\r\nContent-Length: %zu\r\n%s\r\n", status, to - from, more);
+	io_write_full(fd, body + from, stop - from);
+}
+
+static void answer_big(int fd, const char *in, unsigned nth)
+{
+	const char *range = strstr(in, "Range: bytes="), *only = strstr(in, "If-Range: ");
+	size_t from = range ? strtoul(range + 13, NULL, 10) : 0;
+	const char *version = strstr(in, "/changed") && nth > 1 ? "\"v2\"" : "\"v1\"";
+	auto_free char *etag = xasprintf("ETag: %s\r\n", version);
+	auto_free char *more = xasprintf("ETag: %s\r\nContent-Range: bytes %zu-%d/%d\r\n", version, from, BIG - 1, BIG);
+
+	if (strstr(in, "/lying") && nth > 1)
+		send_big(fd, "206 Partial Content", "Content-Range: bytes 5-9/10\r\n", 0, 100, 100);
+	else if (nth > 1 && !from && !strstr(in, "/big/"))
+		dprintf(fd, "HTTP/1.1 500 Ask for the rest\r\nConnection: close\r\n\r\n");
+	else if (nth > 1 && from && only && !strncmp(only + 10, version, 4) && !strstr(in, "/deaf"))
+		send_big(fd, "206 Partial Content", more, from, BIG, BIG);
+	else
+		send_big(fd, "200 OK", etag, 0, BIG, nth > 1 ? BIG : HALF);
+}
+
 static void answer(int fd)
 {
 	static const struct {
@@ -44,6 +81,10 @@ static void answer(int fd)
 	if (strstr(in, "/hello.gz")) {
 		dprintf(fd, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %zu\r\n\r\n", sizeof(hello_gz));
 		io_write_full(fd, hello_gz, sizeof(hello_gz));
+		return;
+	}
+	if (strstr(in, "/big")) {
+		answer_big(fd, in, *requests);
 		return;
 	}
 	for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
@@ -231,6 +272,66 @@ static void failed_downloads(void **state)
 	assert_int_equal(count_files("cache/limactl-c/tmp"), 0);
 }
 
+static void assert_big(const char *path)
+{
+	auto_buf got = BUF_INIT(1 << 20);
+	struct err e;
+
+	assert_int_equal(io_read_file(path, &got, &e), 0);
+	assert_int_equal(got.len, BIG);
+	for (size_t i = 0; i < BIG; i++)
+		assert_int_equal(got.data[i], big_byte(i));
+}
+
+static void a_cut_download_goes_on(void **state)
+{
+	static const char *const paths[] = { "/big", "/big/changed", "/big/deaf" };
+	char out[1024];
+	struct err e;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		auto_free char *from = page(paths[i]);
+		*requests = 0;
+		assert_int_equal(RUN(command_get, out, &e, from), -1);
+		assert_int_equal(count_files("cache/limactl-c/partial"), 2);
+		if (RUN(command_get, out, &e, from))
+			fail_msg("%s: %s", paths[i], e.msg);
+		assert_big(out);
+		assert_int_equal(*requests, 2);
+		assert_int_equal(count_files("cache/limactl-c/partial"), 0);
+	}
+}
+
+/* A server that sends another part than was asked for spoils nothing: what came before is kept. */
+static void a_lying_server_is_refused(void **state)
+{
+	auto_free char *from = page("/big/lying");
+	char out[1024];
+	struct err e;
+
+	(void)state;
+	assert_int_equal(RUN(command_get, out, &e, from), -1);
+	assert_int_equal(RUN(command_get, out, &e, from), -1);
+	assert_non_null(strstr(e.msg, "another part than was asked for"));
+	assert_int_equal(count_files("cache/limactl-c/objects"), 0);
+	assert_int_equal(count_files("cache/limactl-c/partial"), 2);
+}
+
+/* The partial file of a whole download with the wrong digest is no start for another try. */
+static void a_wrong_digest_is_not_gone_on_with(void **state)
+{
+	auto_free char *from = page("/big");
+	char out[1024];
+	struct err e;
+
+	(void)state;
+	assert_int_equal(RUN(command_get, out, &e, from, "--digest", OTHER), -1);
+	assert_int_equal(RUN(command_get, out, &e, from, "--digest", OTHER), -1);
+	assert_non_null(strstr(e.msg, "wrong digest"));
+	assert_int_equal(count_files("cache/limactl-c/partial"), 0);
+}
+
 static void many_at_once(void **state)
 {
 	auto_free char *file = put_text("hello", "hello"), *from = page("/hello");
@@ -281,7 +382,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(import_and_get),		    TEST(wrong_digest_leaves_nothing), TEST(local_files),
 		TEST(downloads_once),		    TEST(other_digests_are_remembered), TEST(failed_downloads),
-		TEST(many_at_once),		    TEST(cut_object_is_replaced),
+		TEST(a_cut_download_goes_on),	    TEST(a_lying_server_is_refused),
+		TEST(a_wrong_digest_is_not_gone_on_with), TEST(many_at_once),		    TEST(cut_object_is_replaced),
 	};
 
 	return cmocka_run_group_tests_name("image_cache", tests, start_server, stop_server);
