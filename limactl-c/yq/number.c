@@ -1,0 +1,95 @@
+#include "limactl-c/yq/number.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+bool yq_parse_int(const char *text, int64_t *out, enum yq_base *base)
+{
+	const char *digits = text;
+	enum yq_base how = YQ_DECIMAL;
+	char *end;
+
+	if (text[0] == '0' && (text[1] == 'x' || text[1] == 'o')) {
+		how = text[1] == 'x' ? YQ_HEX : YQ_OCTAL;
+		digits = text + 2;
+	} else if (*digits == '-' || *digits == '+') {
+		digits++;
+	}
+	/* strtoll would take a sign, a space or another 0x here. */
+	if (!*digits || strspn(digits, how == YQ_HEX ? "0123456789abcdefABCDEF" : "0123456789") != strlen(digits))
+		return false;
+	errno = 0;
+	*out = strtoll(how == YQ_DECIMAL ? text : digits, &end, how == YQ_HEX ? 16 : how == YQ_OCTAL ? 8 : 10);
+	if (base)
+		*base = how;
+	return !errno && !*end;
+}
+
+bool yq_parse_float(const char *text, double *out)
+{
+	char *end;
+
+	if (!*text || strspn(text, "0123456789+-.eE") != strlen(text))
+		return false;
+	*out = strtod(text, &end);
+	return !*end && end != text && isfinite(*out);
+}
+
+struct yq_node *yq_int_node(struct yq_run *r, int64_t n, enum yq_base base)
+{
+	char text[32];
+
+	if (base != YQ_DECIMAL && n < 0)
+		yq_fail(r, "a negative number cannot be written in octal or hexadecimal");
+	if (base == YQ_OCTAL)
+		snprintf(text, sizeof(text), "0o%" PRIo64, (uint64_t)n);
+	else if (base == YQ_HEX)
+		snprintf(text, sizeof(text), "0x%" PRIX64, (uint64_t)n);
+	else
+		snprintf(text, sizeof(text), "%" PRId64, n);
+	return yq_word(r, YQ_INT, text);
+}
+
+/* d as digits and the power of ten of the first one: the fewest digits that read as d again. */
+static int shortest(double d, char digits[32])
+{
+	char text[32], *e;
+	size_t n = 0;
+	int places = 0;
+
+	do {
+		snprintf(text, sizeof(text), "%.*e", places, d);
+	} while (strtod(text, NULL) != d && ++places < 17);
+	e = strchr(text, 'e');
+	for (const char *p = text; p < e; p++) {
+		if (*p != '.')
+			digits[n++] = *p;
+	}
+	digits[n] = '\0';
+	return atoi(e + 1);
+}
+
+struct yq_node *yq_float_node(struct yq_run *r, double d)
+{
+	char digits[32], text[64];
+	const char *sign = signbit(d) ? "-" : "";
+	int exponent, n;
+
+	if (!isfinite(d)) {
+		yq_fail(r, "the result is no number that can be written");
+		return yq_word(r, YQ_FLOAT, "0");
+	}
+	exponent = shortest(fabs(d), digits);
+	n = (int)strlen(digits);
+	if (exponent < -4 || exponent >= 6)
+		snprintf(text, sizeof(text), "%s%c%s%se%+03d", sign, digits[0], n > 1 ? "." : "", digits + 1, exponent);
+	else if (exponent < 0)
+		snprintf(text, sizeof(text), "%s0.%.*s%s", sign, -exponent - 1, "000", digits);
+	else if (n <= exponent + 1)
+		snprintf(text, sizeof(text), "%s%s%.*s", sign, digits, exponent + 1 - n, "00000");
+	else
+		snprintf(text, sizeof(text), "%s%.*s.%s", sign, exponent + 1, digits, digits + exponent + 1);
+	return yq_word(r, YQ_FLOAT, text);
+}
