@@ -1,5 +1,4 @@
 /* * / % : numbers, texts repeated and split, and maps and lists merged. */
-#include <math.h>
 #include <string.h>
 
 #include "limactl-c/yq/arith.h"
@@ -119,6 +118,21 @@ static struct yq_ctx run_divide(struct yq_run *r, struct yq_ctx c, const struct 
 	return yq_cross(r, yq_read_only(r, c), x, &how);
 }
 
+/* Exact: each subtraction is of a multiple by a power of two. Without end when y is 0. */
+static double remainder_of(double x, double y)
+{
+	double a = x < 0 ? -x : x, b = y < 0 ? -y : y;
+
+	while (a >= b) {
+		double t = b;
+
+		while (2 * t <= a)
+			t *= 2;
+		a -= t;
+	}
+	return x < 0 ? -a : a;
+}
+
 static struct yq_node *modulo(struct yq_run *r, struct yq_ctx c, struct yq_node *a, struct yq_node *b, unsigned flags)
 {
 	struct yq_ints i;
@@ -127,14 +141,18 @@ static struct yq_node *modulo(struct yq_run *r, struct yq_ctx c, struct yq_node 
 	(void)c;
 	(void)flags;
 	if (a->shape == YQ_SCALAR && b->shape == YQ_SCALAR) {
-		if (yq_ints(r, a, b, &i) && !r->failed) {
-			if (!i.b)
-				yq_fail(r, "the remainder of a division by 0 does not exist");
+		bool whole = yq_ints(r, a, b, &i), number = !whole && yq_floats(r, a, b, &x, &y);
+
+		if ((whole && !i.b) || (number && y == 0))
+			yq_fail(r, "the remainder of a division by 0 does not exist");
+		if (r->failed)
+			return NULL;
+		if (whole) {
 			/* The lowest number has no positive counterpart, which the processor minds. */
-			return yq_in_place_of(r, a, yq_int_node(r, !i.b || i.b == -1 ? 0 : i.a % i.b, i.base));
+			return yq_in_place_of(r, a, yq_int_node(r, i.b == -1 ? 0 : i.a % i.b, i.base));
 		}
-		if (yq_floats(r, a, b, &x, &y))
-			return yq_in_place_of(r, a, yq_float_node(r, fmod(x, y)));
+		if (number)
+			return yq_in_place_of(r, a, yq_float_node(r, remainder_of(x, y)));
 	}
 	yq_fail(r, "%s has no remainder when divided by %s", yq_tag_word(a->tag), yq_tag_word(b->tag));
 	return NULL;

@@ -5,7 +5,8 @@ extern const struct yq_op yq_op_reduce, yq_op_with, yq_op_select, yq_op_filter, 
 	yq_op_all, yq_op_any_c, yq_op_all_c, yq_op_reverse, yq_op_join, yq_op_sort, yq_op_sort_by, yq_op_sort_keys, yq_op_unique,
 	yq_op_unique_by, yq_op_group_by, yq_op_tag, yq_op_kind, yq_op_to_number, yq_op_to_string, yq_op_case, yq_op_trim,
 	yq_op_split, yq_op_error, yq_op_keys, yq_op_key, yq_op_is_key, yq_op_has, yq_op_contains, yq_op_to_entries,
-	yq_op_from_entries, yq_op_with_entries, yq_op_or, yq_op_and, yq_op_not, yq_op_extreme;
+	yq_op_from_entries, yq_op_with_entries, yq_op_or, yq_op_and, yq_op_not, yq_op_extreme,
+	yq_op_path_of, yq_op_parents, yq_op_root, yq_op_set_path, yq_op_delete_paths, yq_op_pick, yq_op_omit, yq_op_array_to_map;
 
 /* Words end where no letter follows, so the order does not count. */
 const struct yq_word yq_words[] = {
@@ -14,9 +15,11 @@ const struct yq_word yq_words[] = {
 	{ "and", &yq_op_and, 0 },
 	{ "any", &yq_op_any, 0 },
 	{ "any_c", &yq_op_any_c, 0 },
+	{ "array_?to_?map", &yq_op_array_to_map, 0 },
 	{ "as", &yq_op_as, 0 },
 	{ "contains", &yq_op_contains, 0 },
 	{ "del", &yq_op_delete, 0 },
+	{ "del_?paths", &yq_op_delete_paths, 0 },
 	{ "downcase", &yq_op_case, 0 },
 	{ "error", &yq_op_error, 0 },
 	{ "filter", &yq_op_filter, 0 },
@@ -37,10 +40,17 @@ const struct yq_word yq_words[] = {
 	{ "max", &yq_op_extreme, YQ_GREATER },
 	{ "min", &yq_op_extreme, 0 },
 	{ "not", &yq_op_not, 0 },
+	{ "omit", &yq_op_omit, 0 },
 	{ "or", &yq_op_or, 0 },
+	{ "parent", &yq_op_parent, 0 },
+	{ "parents", &yq_op_parents, 0 },
+	{ "path", &yq_op_path_of, 0 },
+	{ "pick", &yq_op_pick, 0 },
 	{ "ref", &yq_op_as, YQ_BY_REFERENCE },
 	{ "reverse", &yq_op_reverse, 0 },
+	{ "root", &yq_op_root, 0 },
 	{ "select", &yq_op_select, 0 },
+	{ "set_?path", &yq_op_set_path, 0 },
 	{ "sort", &yq_op_sort, 0 },
 	{ "sort_?by", &yq_op_sort_by, 0 },
 	{ "sort_?keys|sortKeys", &yq_op_sort_keys, 0 },
@@ -63,7 +73,6 @@ const struct yq_word yq_words[] = {
 	{ "format_datetime|now|tz|from_?unix|to_?unix|with_dtf|shuffle", NULL, 0 },
 	{ "to_?yaml|to_?xml|to_?json|to_?props|to_?csv|to_?tsv", NULL, 0 },
 	{ "from_?yaml|from_?xml|from_?json|from_?props|from_?csv|from_?tsv", NULL, 0 },
-	{ "test|match|capture|sub|pivot|pick|omit|array_?to_?map", NULL, 0 },
-	{ "path|set_?path|del_?paths|parent|parents|root", NULL, 0 },
+	{ "test|match|capture|sub|pivot", NULL, 0 },
 };
 const size_t yq_word_count = sizeof(yq_words) / sizeof(*yq_words);

@@ -1,0 +1,192 @@
+/* Our answers against those of the real yq (tests/golden/yq/cases.txt, written by tests/differential/yq-record). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka wants these first */
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/buf.h"
+#include "limactl-c/yaml/parse.h"
+#include "limactl-c/yaml/yscalar.h"
+#include "limactl-c/yq/yq.h"
+
+enum { ANSWERS_MAX = 64, ANSWERED_MIN = 300 };
+
+struct one_case {
+	unsigned line;
+	struct buf input, expression;
+	bool refused, error;
+	char *answer[ANSWERS_MAX];
+	size_t answers;
+};
+static struct {
+	unsigned answered, refused, errors, wrong;
+} count;
+
+static bool same_number(const struct ynode *a, const struct ynode *b)
+{
+	uint64_t x, y;
+
+	if (yscalar_uint(a->text, &x) && yscalar_uint(b->text, &y))
+		return x == y;
+	return strtod(a->text, NULL) == strtod(b->text, NULL);
+}
+
+static bool is_number(const struct ynode *n)
+{
+	return n->kind == YN_INT || n->kind == YN_FLOAT;
+}
+
+/* As JSON: 2 and 2.0 are one number. */
+static bool same(const struct ynode *a, const struct ynode *b)
+{
+	if (is_number(a) && is_number(b))
+		return same_number(a, b);
+	if (a->kind != b->kind || a->count != b->count)
+		return false;
+	if (a->kind == YN_BOOL)
+		return !strcasecmp(a->text, b->text);
+	if (a->kind == YN_STRING)
+		return a->len == b->len && !memcmp(a->text, b->text, a->len);
+	for (size_t i = 0; i < a->count; i++) {
+		if (a->kind == YN_MAP && (a->key[i]->len != b->key[i]->len || strcmp(a->key[i]->text, b->key[i]->text)))
+			return false;
+		if (!same(a->item[i], b->item[i]))
+			return false;
+	}
+	return true;
+}
+
+static const struct ynode *read_tree(struct yn_pool *p, const char *text)
+{
+	struct err e;
+	/* A text without value is an empty map here, but null in JSON. */
+	const struct ynode *n = !strcmp(text, "null") ? yn_null(p) : yn_parse_one(p, "case", text, strlen(text), &e);
+
+	if (!n)
+		fail_msg("%s: %s", text, e.msg);
+	return n;
+}
+
+static void wrong(const struct one_case *c, const char *what, const char *more)
+{
+	print_error("cases.txt:%u: %s: %s %s\n", c->line, c->expression.data, what, more);
+	count.wrong++;
+}
+
+static void compare(struct yn_pool *p, const struct one_case *c, const struct yq_result *got)
+{
+	if (c->error) {
+		wrong(c, "yq gives an error, we answer", got->count ? yn_kind_word(got->node[0]->kind) : "nothing");
+		return;
+	}
+	if (got->count != c->answers) {
+		wrong(c, "another number of results", "");
+		return;
+	}
+	for (size_t i = 0; i < got->count; i++) {
+		if (!same(read_tree(p, c->answer[i]), got->node[i])) {
+			wrong(c, "another answer than", c->answer[i]);
+			return;
+		}
+	}
+	count.answered++;
+}
+
+static void check(const struct one_case *c)
+{
+	auto_pool p = yn_pool_new();
+	struct ynode *root = yn_copy(p, read_tree(p, c->input.data ? c->input.data : ""));
+	struct yq_result got;
+	struct err e = { 0 };
+
+	if (yq_run(p, c->expression.data, root, &got, &e) == 0) {
+		compare(p, c, &got);
+		return;
+	}
+	if (!strstr(e.msg, "at character") || strlen(e.msg) < 30)
+		wrong(c, "a message without place or reason:", e.msg);
+	if (c->error)
+		count.errors++;
+	else if (c->refused)
+		count.refused++;
+	else
+		wrong(c, "not answered:", e.msg);
+}
+
+static void finish(struct one_case *c)
+{
+	if (c->expression.len)
+		check(c);
+	for (size_t i = 0; i < c->answers; i++)
+		free(c->answer[i]);
+	buf_free(&c->expression);
+	c->answers = 0;
+	c->refused = c->error = false;
+}
+
+/* input, then lines of YAML behind a tab; expr TEXT, refused, then answer JSON, nothing or error. */
+static void read_line(struct one_case *c, const char *line)
+{
+	if (!strncmp(line, "input", 5)) {
+		finish(c);
+		buf_free(&c->input);
+	} else if (*line == '\t') {
+		if (c->expression.len)
+			buf_addf(&c->expression, "\n%s", line + 1);
+		else
+			buf_addf(&c->input, "%s\n", line + 1);
+	} else if (!strncmp(line, "expr ", 5)) {
+		finish(c);
+		buf_adds(&c->expression, line + 5);
+	} else if (!strncmp(line, "answer ", 7)) {
+		assert_true(c->answers < ANSWERS_MAX);
+		c->answer[c->answers++] = strdup(line + 7);
+	} else if (!strcmp(line, "error")) {
+		c->error = true;
+	} else if (!strcmp(line, "refused")) {
+		c->refused = true;
+	} else if (*line && *line != '#' && strcmp(line, "nothing")) {
+		fail_msg("cases.txt:%u: %s", c->line, line);
+	}
+}
+
+static void test_answers_are_those_of_yq(void **state)
+{
+	struct one_case c = { .input = BUF_INIT(1 << 16), .expression = BUF_INIT(1 << 16) };
+	FILE *f = fopen("tests/golden/yq/cases.txt", "re");
+	char line[1 << 14];
+	unsigned n = 0;
+
+	(void)state;
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		line[strcspn(line, "\n")] = '\0';
+		n++;
+		if (!strncmp(line, "expr ", 5) || !strncmp(line, "input", 5)) {
+			finish(&c);
+			c.line = n;
+		}
+		read_line(&c, line);
+	}
+	finish(&c);
+	buf_free(&c.input);
+	fclose(f);
+	print_message("# yq: %u answered alike, %u refused by us, %u errors in both\n", count.answered, count.refused,
+		      count.errors);
+	assert_int_equal(count.wrong, 0);
+	assert_true(count.answered >= ANSWERED_MIN);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_answers_are_those_of_yq),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
