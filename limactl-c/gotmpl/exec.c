@@ -80,6 +80,7 @@ static int no_field(struct run *r, const struct ynode *map, struct word name)
 /* *v becomes its field. */
 static int take_field(struct run *r, struct value *v, const struct field *f)
 {
+	const struct ynode *map = v->node;
 	struct word name = f->name;
 	int shown = name.len > NAME_SHOWN ? NAME_SHOWN : (int)name.len;
 	size_t i;
@@ -88,9 +89,13 @@ static int take_field(struct run *r, struct value *v, const struct field *f)
 		return 0;
 	if (v->kind != VALUE_MAP)
 		return run_fail(r, "there is no field \"%.*s\" in %s", shown, name.s, value_word(v));
-	i = find_field(r, v->node, name);
-	if (i < v->node->count)
-		return run_value(r, v->node->item[i], v->open, v);
+	i = find_field(r, map, name);
+	if (i == map->count && map == r->data && r->also) {
+		map = r->also;
+		i = find_field(r, map, name);
+	}
+	if (i < map->count)
+		return run_value(r, map->item[i], v->open, v);
 	if (!r->any_missing && !v->open)
 		return no_field(r, v->node, name);
 	*v = (struct value){ .kind = VALUE_NONE, .open = v->open, .s = r->any_missing ? NULL : name.s, .len = (size_t)shown };

@@ -57,6 +57,8 @@ int gotmpl_render(const char *text, size_t len, const struct ynode *data, const 
 	size_t before = out->len;
 	int rc;
 
+	r.data = data;
+	r.also = o->also;
 	r.open = !o->open ? NULL : *o->open ? yn_get(data, o->open) : data;
 	rc = render(&r, text, len, data, out);
 	if (rc < 0 && out->data) {

@@ -15,6 +15,8 @@ struct gotmpl_options {
 	/* Names a map right in data ("Param"), or data itself (""): in it, and in what it holds, a field may be missing
 	 * where it is only asked for (conditions, comparisons). Printed, a missing one is an error all the same. */
 	const char *open;
+	/* A map: fields data has besides its own, which {{.}} does not show. May be NULL. */
+	const struct ynode *also;
 };
 
 /* Appends what the template says about data. On failure out is unchanged, *line (may be NULL) says in which line of the text

@@ -17,6 +17,7 @@ struct run {
 	struct yn_pool *pool;
 	bool fold, any_missing, go_only; /* struct gotmpl_options */
 	const struct ynode *open;        /* where struct gotmpl_options' open begins */
+	const struct ynode *data, *also; /* fields of the former are in the latter too */
 	unsigned line;                   /* of what is being read or carried out, from 1 */
 	size_t steps;
 	struct err *e;
