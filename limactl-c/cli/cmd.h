@@ -44,8 +44,9 @@ struct cmd {
 	int (*run)(const struct call *call, struct err *e);
 };
 
-extern const struct cmd cmd_complete, cmd_completion, cmd_create, cmd_delete, cmd_list, cmd_restart, cmd_shell, cmd_start,
-	cmd_stop, cmd_validate;
+extern const struct cmd cmd_complete, cmd_completion, cmd_create, cmd_delete, cmd_info, cmd_list, cmd_restart, cmd_shell, cmd_start,
+	cmd_stop, cmd_template, cmd_template_copy, cmd_template_url, cmd_template_validate, cmd_template_yq,
+	cmd_jsonschema, cmd_validate;
 
 /* Options every command takes, and those that stand before the command only. */
 struct cmd_global {

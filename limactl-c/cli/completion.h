@@ -28,7 +28,7 @@ void completion_fini(struct completion *c);
 void completion_add(struct completion *c, const char *word, const char *help);
 
 /* Adds what an operand may be, as the usage line calls it: "qemu|vz" (words as they are), "INSTANCE", "FILE", "DIR",
- * "template:NAME", several of them separated by '|'. */
+ * "template:NAME", "EXPRESSION", several of them separated by '|'. */
 void completion_add_values(struct completion *c, const char *operand);
 
 /* The script for a shell, to standard output as it is; NULL for another shell. */

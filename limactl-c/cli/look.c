@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 
 #include "lib/buf.h"
 #include "lib/cleanup.h"
 #include "lib/io.h"
 #include "limactl-c/base/fs.h"
+#include "limactl-c/base/jsonx.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/cli/haclient.h"
 #include "limactl-c/cli/setup.h"
@@ -79,7 +79,7 @@ static bool plan_is_current(const struct inst *i)
 }
 
 /* The size of things comes from the configuration when that is newer than the plan. */
-static void take_config(struct look *l, struct setup *s, bool whole)
+static void take_config(struct look *l, struct setup *s, struct yn_pool *whole)
 {
 	if (l->status == INST_STOPPED) {
 		free(l->plan.arch);
@@ -89,10 +89,10 @@ static void take_config(struct look *l, struct setup *s, bool whole)
 		l->plan.disk_size = s->cfg.disk;
 	}
 	if (whole)
-		l->config = cfg_dump(&s->cfg);
+		l->config = cfg_tree(&s->cfg, whole);
 }
 
-static void read_config(struct look *l, bool whole)
+static void read_config(struct look *l, struct yn_pool *whole)
 {
 	auto_setup s = SETUP_INIT;
 	struct err e = { 0 };
@@ -103,7 +103,7 @@ static void read_config(struct look *l, bool whole)
 		take_config(l, &s, whole);
 }
 
-int look_at(const char *name, bool whole, struct look *l, struct err *e)
+int look_at(const char *name, struct yn_pool *whole, struct look *l, struct err *e)
 {
 	auto_free char *path = NULL, *protect = NULL;
 	struct err none = { 0 };
@@ -116,6 +116,8 @@ int look_at(const char *name, bool whole, struct look *l, struct err *e)
 	protect = path_in(l->inst.dir, PATH_PROTECTED);
 	l->status = inst_status(&l->inst);
 	l->is_protected = fs_exists(protect);
+	if (whole)
+		l->lima_version = read_small(&l->inst, PATH_VERSION);
 	current = plan_is_current(&l->inst);
 	if (plan_load(&l->plan, path, &none) < 0)
 		current = false;
@@ -138,70 +140,19 @@ void look_free(struct look *l)
 {
 	inst_fini(&l->inst);
 	plan_free(&l->plan);
-	free(l->config);
+	free(l->lima_version);
 	for (size_t i = 0; i < l->errors; i++)
 		free(l->error[i]);
 }
 
-const char *look_vm_type(const struct look *l)
+const char *look_driver(enum plan_driver driver)
 {
 	static const char *const words[] = { [PLAN_QEMU] = "qemu", [PLAN_VZ] = "vz", [PLAN_FAKE] = "fake" };
 
-	return l->plan.name ? words[l->plan.driver] : "";
+	return words[driver];
 }
 
-static void add_host(struct jx *o, const char *dir)
+const char *look_vm_type(const struct look *l)
 {
-	auto_free char *home = fs_parent(dir);
-	struct utsname u;
-
-	if (uname(&u) == 0) {
-		jx_set_string(o, "HostOS", !strcmp(u.sysname, "Darwin") ? "darwin" : "linux");
-		jx_set_string(o, "HostArch", !strcmp(u.machine, "arm64") ? "aarch64" : u.machine);
-	}
-	jx_set_string(o, "LimaHome", home);
-}
-
-static void set_if(struct jx *o, const char *member, int64_t n)
-{
-	if (n)
-		jx_set_int(o, member, n);
-}
-
-struct jx *look_json(const struct look *l)
-{
-	auto_free char *version = read_small(&l->inst, PATH_VERSION), *hostname = plan_hostname(l->inst.name);
-	struct jx *o = jx_new_object(), *config;
-	struct err ignored = { 0 };
-
-	jx_set_string(o, "name", l->inst.name);
-	jx_set_string(o, "hostname", hostname);
-	jx_set_string(o, "status", inst_status_word(l->status));
-	jx_set_string(o, "dir", l->inst.dir);
-	jx_set_string(o, "vmType", *look_vm_type(l) ? look_vm_type(l) : NULL);
-	jx_set_string(o, "arch", l->plan.arch);
-	set_if(o, "cpus", l->plan.cpus);
-	set_if(o, "memory", (int64_t)l->plan.memory);
-	set_if(o, "disk", (int64_t)l->plan.disk_size);
-	jx_set_string(o, "message", l->plan.message && *l->plan.message ? l->plan.message : NULL);
-	set_if(o, "sshLocalPort", l->plan.ssh_port);
-	set_if(o, "hostAgentPID", l->host_agent);
-	set_if(o, "driverPID", l->machine);
-	if (l->errors) {
-		struct jx *errors = jx_new_array();
-
-		for (size_t i = 0; i < l->errors; i++)
-			jx_add_string(errors, l->error[i]);
-		jx_set(o, "errors", errors);
-	}
-	/* As JSON it may be larger than what is read as JSON. */
-	config = l->config ? jx_parse(l->config, strlen(l->config), "config", &ignored) : NULL;
-	if (config)
-		jx_set(o, "config", config);
-	if (l->plan.ssh_port)
-		jx_set_string(o, "sshAddress", "127.0.0.1");
-	jx_set_bool(o, "protected", l->is_protected);
-	jx_set_string(o, "limaVersion", version);
-	add_host(o, l->inst.dir);
-	return o;
+	return l->plan.name ? look_driver(l->plan.driver) : "";
 }

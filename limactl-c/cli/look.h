@@ -6,28 +6,38 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "limactl-c/base/jsonx.h"
 #include "limactl-c/plan/plan.h"
 #include "limactl-c/store/inst.h"
+#include "limactl-c/yaml/ynode.h"
 
 enum { LOOK_ERRORS_MAX = 16 };
 
 struct look {
 	struct inst inst;
 	enum inst_status status;
-	struct plan plan;   /* empty when there is none */
-	char *config;       /* filled configuration as JSON, or NULL */
-	pid_t host_agent, machine; /* 0: none */
+	struct plan plan;           /* empty when there is none */
+	const struct ynode *config; /* filled configuration, or NULL; in the caller's pool */
+	pid_t host_agent, machine;  /* 0: none */
 	bool is_protected;
+	char *lima_version;         /* that made it; "" when not known */
 	char *error[LOOK_ERRORS_MAX]; /* sentences */
 	size_t errors;
 };
 
-/* whole: also what only the JSON shows. -1 only when there is no such instance. */
-int look_at(const char *name, bool whole, struct look *l, struct err *e);
+/* whole, when not NULL: also what only look_tree() shows, made in this pool. -1 only when there is no such instance. */
+int look_at(const char *name, struct yn_pool *whole, struct look *l, struct err *e);
 void look_free(struct look *l);
 
+const char *look_host_os(void);   /* "linux", "darwin" */
+const char *look_host_arch(void); /* "x86_64", "aarch64" */
+const char *look_driver(enum plan_driver driver); /* "qemu" */
 const char *look_vm_type(const struct look *l); /* "qemu"; "" when not known */
-struct jx *look_json(const struct look *l);     /* Lima's fields; the caller's */
+
+/* Lima's fields of an instance that was looked at whole, by their names in JSON. */
+struct ynode *look_tree(const struct look *l, struct yn_pool *p);
+/* By the names that --format's templates have for them, sorted; how many. */
+size_t look_field_names(const char *const **names);
+/* What those templates find where look_tree() leaves a field out or has another name for it. */
+struct ynode *look_unset(const struct ynode *tree, struct yn_pool *p);
 
 #endif

@@ -23,54 +23,58 @@ static size_t width_of(const char *s)
 	return n;
 }
 
-static size_t column_width(const struct table *t, size_t column)
+struct widths {
+	size_t column[TABLE_COLUMNS_MAX];
+	size_t last; /* column shown */
+};
+
+static struct widths measure(const struct table *t, unsigned hidden)
 {
-	size_t most = width_of(t->head[column]);
+	struct widths w = { .last = 0 };
 
-	for (size_t i = column; i < t->cells; i += t->columns)
-		if (width_of(t->cell[i]) > most)
-			most = width_of(t->cell[i]);
-	return most;
-}
-
-static size_t last_shown(const struct table *t, unsigned hidden)
-{
-	size_t last = 0;
-
-	for (size_t c = 0; c < t->columns; c++)
+	for (size_t c = 0; c < t->columns; c++) {
+		w.column[c] = width_of(t->head[c]);
 		if (!(hidden & 1u << c))
-			last = c;
-	return last;
+			w.last = c;
+	}
+	for (size_t i = 0; i < t->cells; i++) {
+		size_t n = width_of(t->cell[i]);
+
+		if (n > w.column[i % t->columns])
+			w.column[i % t->columns] = n;
+	}
+	return w;
 }
 
-static void print_row(const struct table *t, const char *const *cell, unsigned hidden, FILE *f)
+static void print_row(const struct widths *w, const char *const *cell, unsigned hidden, FILE *f)
 {
-	size_t last = last_shown(t, hidden);
-
-	for (size_t c = 0; c <= last; c++) {
+	for (size_t c = 0; c <= w->last; c++) {
 		if (hidden & 1u << c)
 			continue;
 		fputs(cell[c], f);
-		for (size_t n = width_of(cell[c]); c < last && n < column_width(t, c) + PADDING; n++)
-			fputc(' ', f);
+		if (c < w->last)
+			fprintf(f, "%*s", (int)(w->column[c] - width_of(cell[c]) + PADDING), "");
 	}
 	fputc('\n', f);
 }
 
 void table_print(const struct table *t, unsigned hidden, FILE *f)
 {
-	print_row(t, t->head, hidden, f);
+	struct widths w = measure(t, hidden);
+
+	print_row(&w, t->head, hidden, f);
 	for (size_t i = 0; i + t->columns <= t->cells; i += t->columns)
-		print_row(t, (const char *const *)t->cell + i, hidden, f);
+		print_row(&w, (const char *const *)t->cell + i, hidden, f);
 }
 
 size_t table_width(const struct table *t, unsigned hidden)
 {
-	size_t width = 0, last = last_shown(t, hidden);
+	struct widths w = measure(t, hidden);
+	size_t width = 0;
 
-	for (size_t c = 0; c <= last; c++)
+	for (size_t c = 0; c <= w.last; c++)
 		if (!(hidden & 1u << c))
-			width += column_width(t, c) + (c < last ? PADDING : 0);
+			width += w.column[c] + (c < w.last ? PADDING : 0);
 	return width;
 }
 

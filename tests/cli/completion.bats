@@ -36,6 +36,8 @@ in_bash() {
 	equals "$(in_bash list --json = t)" true
 	equals "$(in_bash list --json =)" "true false"
 	equals "$(in_bash --tty = true li)" list
+	equals "$(in_bash create template : minimal-docker-o)" minimal-docker-offline
+	equals "$(in_bash create templ)" "$(limactl-c info | jq -r '[.templates[].name | select(test("^_") | not) | "template:" + .] | join(" ")')"
 }
 
 @test "bash: the script loads without a word, in the absence of compopt too" {
@@ -60,7 +62,9 @@ in_zsh() {
 	run -0 in_zsh st
 	equals "${lines[1]}" "stop:Stop an instance"
 	run -0 in_zsh list --js
-	equals "$output" "--json:one JSON object a line"
+	equals "$output" "--json:one JSON object a line, as --format json"
+	equals "$(in_zsh completion b)" bash
+	equals "$(in_zsh template yq x .cpu)" ".cpus=:virtual CPUs"
 	run -0 in_zsh create x
 	equals "$output" files
 	run -0 in_zsh delete ""
@@ -83,7 +87,7 @@ in_fish() {
 	run -0 fish -n script.fish
 	run -0 in_fish "limactl-c st"
 	equals "${lines[1]}" "stop	Stop an instance"
-	equals "$(in_fish "limactl-c list --js")" "--json	one JSON object a line"
+	equals "$(in_fish "limactl-c list --js")" "--json	one JSON object a line, as --format json"
 	equals "$(in_fish "limactl-c list --json=t")" "--json=true"
 	equals "$(in_fish "limactl-c delete one t")" "two	instance"
 	contains "$(in_fish "limactl-c validate fak")" fake.yaml
