@@ -1,5 +1,5 @@
-/* Any text as a template: no crash, bounded work; what is accepted survives a dump, and a value set
- * in it is found. */
+/* Any texts as a template and as the override over it: no crash, bounded work, errors exactly when it is refused; what
+ * is accepted survives a dump. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +12,7 @@ static const struct cfg_host host = {
 	.arch = "x86_64",
 	.user = "u",
 	.comment = "",
+	.home = "/home/u",
 	.uid = 1000,
 	.cpus = 2,
 	.memory = (uint64_t)8 << 30,
@@ -23,9 +24,11 @@ static void must(int yes)
 		abort();
 }
 
-static bool read_text(const char *name, const char *text, size_t len, struct cfg *c)
+static bool read_texts(struct cfg_text instance, struct cfg_text override, struct cfg *c)
 {
-	const struct cfg_input in = { .instance = { name, text, len }, .host = &host, .name = "x", .dir = "/l/x" };
+	const struct cfg_input in = {
+		.instance = instance, .override = override, .host = &host, .name = "x", .dir = "/l/x", .lima_home = "/l",
+	};
 	struct findings f = { 0 };
 	bool ok = cfg_read(&in, c, &f);
 
@@ -39,37 +42,24 @@ static void dump_is_a_fixed_point(const struct cfg *c)
 	auto_free char *first = cfg_dump(c);
 	auto_cfg again = { 0 };
 
-	must(read_text("dump", first, strlen(first), &again));
+	/* Braces a template left behind would be filled now. */
+	if (strstr(first, "{{"))
+		return;
+	must(read_texts((struct cfg_text){ "dump", first, strlen(first) }, (struct cfg_text){ 0 }, &again));
 	auto_free char *second = cfg_dump(&again);
 
 	must(!strcmp(first, second));
 }
 
-static void a_value_set_is_found(const char *text, size_t len)
-{
-	auto_cfg c = { 0 };
-	struct err e;
-	auto_free char *set = cfg_text_set(text, len, "cpus", "7", &e);
-
-	/* The rest of the text may still be wrong in other ways. */
-	if (set && read_text("set", set, strlen(set), &c))
-		must(c.cpus == 7);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-	static const struct cfg_var vars[] = { { "Name", "a-long-name-of-an-instance" }, { "Dir", "" } };
-	auto_free char *text = malloc(len + 1);
-	struct cfg c;
+	/* A form feed, which YAML forbids, parts the texts. */
+	const char *text = (const char *)data, *part = len ? memchr(text, '\f', len) : NULL;
+	size_t first = part ? (size_t)(part - text) : len;
+	struct cfg_text override = { "override", part ? part + 1 : NULL, part ? len - first - 1 : 0 };
+	auto_cfg c = { 0 };
 
-	must(text != NULL);
-	memcpy(text, data, len);
-	text[len] = '\0';
-	if (read_text("fuzz", text, len, &c)) {
+	if (read_texts((struct cfg_text){ "fuzz", len ? text : "", first }, override, &c))
 		dump_is_a_fixed_point(&c);
-		cfg_free(&c);
-	}
-	a_value_set_is_found(text, len);
-	free(cfg_expand(text, vars, 2));
 	return 0;
 }

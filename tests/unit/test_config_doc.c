@@ -18,11 +18,10 @@ static const char head[] =
 	"A template is one YAML 1.2 document. A key that is left out or `null` takes its default. Unknown keys, keys given\n"
 	"twice and values of the wrong type are errors, all reported in one run as `FILE:LINE:COLUMN: KEY: what`. Sizes are\n"
 	"`4GiB`, `512MiB`, `1.5g` (powers of 1024) or bytes; durations are `10s`, `1m30s`, `1h`, `0`. Bounds: 4 MiB of\n"
-	"text, 64 levels, 100000 values with aliases counted each time, 2000 keys a mapping, 1000 entries a list.\n"
+	"text, 64 levels, 50000 values with aliases counted each time, 2000 keys a mapping, 1000 entries a list.\n"
 	"\n"
-	"`{{.Name}}`, `{{.Dir}}`, `{{.Home}}`, `{{.User}}`, `{{.UID}}` and `{{.Hostname}}` are replaced where a value says\n"
-	"something about the instance: sockets of `portForwards`, `provision[].script`, `user.home`, `message`. Anything\n"
-	"else in braces stays as it is.\n"
+	"Templates as a whole, their bases, layers and variables as `{{.Name}}`: [templates.md](templates.md). The same table as a\n"
+	"JSON Schema, for editors: `limactl-c generate-jsonschema`.\n"
 	"\n"
 	"| key | type | default | meaning |\n"
 	"| --- | --- | --- | --- |\n";
@@ -34,6 +33,8 @@ static const char foot[] =
 	"- The whole format is understood and checked. What this version does not carry out is refused, or warned of, when\n"
 	"  an instance is created or started, not when a template is validated.\n"
 	"- `cpus: 0`, `memory: 0` and `disk: 0` are refused; Lima takes them as not set. Leave the key out or write `null`.\n"
+	"- `user.passwordlessSudo: false` does not need `plain: true`: nothing here goes through the guest's sudo.\n"
+	"- Keys of `provision` that its mode does not use are errors.\n"
 	"- A user named root is possible, and is the default when root runs limactl-c.\n";
 
 static const char *type_word(const struct key *k)
