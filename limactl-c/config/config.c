@@ -22,11 +22,13 @@ void cfg_free(struct cfg *c)
 }
 
 /* One text as a tree; NULL when there is none, or when it is wrong, which is a finding then. */
-static struct ynode *read_text(struct yn_pool *p, const struct cfg_text *t, struct findings *f)
+static struct ynode *read_text(struct yn_pool *p, const struct cfg_text *t, const struct ynode *tree, struct findings *f)
 {
 	struct ynode *out;
-	const struct ynode *root = t->text ? yn_parse(p, t->name, t->text, t->len, f) : NULL;
+	const struct ynode *root = tree;
 
+	if (!root && t->text)
+		root = yn_parse(p, t->name, t->text, t->len, f);
 	if (!root)
 		return NULL;
 	if (root->kind != YN_MAP) {
@@ -42,8 +44,9 @@ static struct ynode *read_text(struct yn_pool *p, const struct cfg_text *t, stru
 /* All texts as one tree; NULL when one of them is wrong. */
 static struct ynode *read_texts(struct yn_pool *p, const struct cfg_input *in, struct findings *f)
 {
-	const struct ynode *defaults = read_text(p, &in->defaults, f), *override = read_text(p, &in->override, f);
-	const struct ynode *instance = read_text(p, &in->instance, f);
+	const struct ynode *defaults = read_text(p, &in->defaults, NULL, f);
+	const struct ynode *override = read_text(p, &in->override, NULL, f);
+	const struct ynode *instance = read_text(p, &in->instance, in->tree, f);
 
 	if (!instance || (in->defaults.text && !defaults) || (in->override.text && !override))
 		return NULL;

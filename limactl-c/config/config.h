@@ -222,6 +222,9 @@ struct cfg_text {
 };
 struct cfg_input {
 	struct cfg_text instance;           /* lima.yaml, a template */
+	/* What is read in place of instance.text, unless NULL: its values say where they were given, in the bases of a
+	 * template too. It must live as long as the configuration. */
+	const struct ynode *tree;
 	struct cfg_text defaults, override; /* _config/default.yaml, _config/override.yaml */
 	const struct cfg_host *host;
 	const char *name, *dir; /* of the instance, for {{.Name}} and {{.Dir}} */

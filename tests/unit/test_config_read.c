@@ -1,7 +1,9 @@
 /* cfg_read: three texts become one, every finding names its own file; places survive into the tree. */
 #include "tests/unit/cfg_util.h"
 
+#include "limactl-c/config/merge.h"
 #include "limactl-c/config/where.h"
+#include "limactl-c/yaml/parse.h"
 
 static struct cfg_text named(const char *name, const char *text)
 {
@@ -190,6 +192,27 @@ static void test_folders_of_the_host(void **state)
 	}
 }
 
+/* A template with a base is read as the tree it became, so that each finding names the file to mend. */
+static void test_a_tree_in_place_of_the_text_keeps_its_places(void **state)
+{
+	static const char own[] = IMAGE "cpus: x\n", base[] = "# a base\nmemory: y\nssh: {localPrt: 1}\n";
+	auto_pool p = yn_pool_new();
+	struct err e;
+	struct ynode *tree = yn_copy(p, yn_parse_one(p, "t.yaml", own, strlen(own), &e));
+	struct cfg_input in = input_of("not: read\n");
+
+	(void)state;
+	merge_base(p, tree, yn_parse_one(p, "base.yaml", base, strlen(base), &e));
+	in.tree = tree;
+	auto_loaded l = read_input(&in);
+
+	assert_false(l.ok);
+	assert_non_null(strstr(l.lines, "t.yaml:2:7: cpus: "));
+	assert_non_null(strstr(l.lines, "base.yaml:2:9: memory: "));
+	assert_non_null(strstr(l.lines, "base.yaml:3:7: ssh.localPrt: unknown key"));
+	assert_null(strstr(l.lines, "not: "));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -204,6 +227,7 @@ int main(void)
 		cmocka_unit_test(test_places_of_paths),
 		cmocka_unit_test(test_network_addresses_are_the_same_for_the_same_instance),
 		cmocka_unit_test(test_folders_of_the_host),
+		cmocka_unit_test(test_a_tree_in_place_of_the_text_keeps_its_places),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
