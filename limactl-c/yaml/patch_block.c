@@ -184,22 +184,21 @@ static bool remove_others(struct block *b)
 bool patch_block(struct patcher *p, const struct ynode *was, const struct ynode *now, const struct spot *spot)
 {
 	struct block b = { .p = p, .was = was, .now = now, .spot = spot };
-	size_t *of = align(p->pool, was, now), last = ALIGN_NONE, kept_as = 0;
+	size_t *of = align(p->pool, was, now), last = ALIGN_NONE;
 
 	find_slices(&b);
 	for (size_t j = 0; j < now->count; j++) {
 		if (of[j] == ALIGN_NONE) {
+			if (last + 1 == was->count && j && of[j - 1] == last)
+				close_scalar(&b, last, j - 1);
 			if (!(last == ALIGN_NONE ? add_before(&b, j) : add_behind(&b, j, last)))
 				return false;
 			continue;
 		}
 		last = of[j];
-		kept_as = j;
 		b.kept[last] = true;
 		if (!patch_kept(&b, last, j))
 			return false;
 	}
-	if (last != ALIGN_NONE && last + 1 == was->count && of[now->count - 1] == ALIGN_NONE)
-		close_scalar(&b, last, kept_as);
 	return remove_others(&b);
 }

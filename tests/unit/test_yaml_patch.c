@@ -88,6 +88,7 @@ static void test_keys_come_and_go_with_their_lines(void **state)
 		  "a:\n  b:\n    c: 1\n    x: {w: [z]}\nd: 1\n" },
 		{ "a: |\n  x", "{a: x, b: 1}", "a: |-\n  x\nb: 1" },
 		{ "a: |+2\n   x", "{a: \" x\", b: 1}", "a: |-2\n   x\nb: 1" },
+		{ "a: >", "{a: '', b: 1, c: 2}", "a: >-\nb: 1\nc: 2" },
 		{ "a: |\n  x\n", "{a: \"x\\n\", b: 1}", "a: |\n  x\nb: 1\n" },
 		{ "a: |+\n  x\n\n", "{a: \"x\\n\\n\", b: 1}", "a: |+\n  x\n\nb: 1\n" },
 		{ "  a: 1\n  b: 2\n", "{b: 2, c: 3}", "  b: 2\n  c: 3\n" },
