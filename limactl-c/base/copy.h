@@ -10,9 +10,9 @@ int copy_file(const char *from, const char *to, struct err *e);
 
 enum copy_what { COPY_ALL, COPY_SKIP, COPY_EMPTY };
 
-/* Copies what is in folder from into folder to, which is there. what is asked for every name (NULL: all): COPY_SKIP leaves
- * it out, COPY_EMPTY makes a file without content. Symbolic links are copied as such; sockets, pipes and devices
- * are left out. */
+/* Copies what is in folder from into folder to, which is there. what is asked for every name (NULL: all):
+ * COPY_SKIP leaves it out, COPY_EMPTY makes a file without content. Symbolic links are copied as such; sockets,
+ * pipes and devices are left out. */
 int copy_tree(const char *from, const char *to, enum copy_what (*what)(const char *name), struct err *e);
 
 #endif

@@ -44,9 +44,9 @@ struct cmd {
 	int (*run)(const struct call *call, struct err *e);
 };
 
-extern const struct cmd cmd_complete, cmd_completion, cmd_create, cmd_delete, cmd_info, cmd_list, cmd_restart, cmd_shell, cmd_start,
-	cmd_stop, cmd_template, cmd_template_copy, cmd_template_url, cmd_template_validate, cmd_template_yq,
-	cmd_jsonschema, cmd_validate;
+extern const struct cmd cmd_clone, cmd_complete, cmd_completion, cmd_create, cmd_delete, cmd_edit, cmd_info,
+	cmd_jsonschema, cmd_list, cmd_rename, cmd_restart, cmd_shell, cmd_start, cmd_stop, cmd_template, cmd_template_copy,
+	cmd_template_url, cmd_template_validate, cmd_template_yq, cmd_validate;
 
 /* Options every command takes, and those that stand before the command only. */
 struct cmd_global {
@@ -61,7 +61,8 @@ const struct cmd *const *cmd_all(const struct cmd *group);
 /* By name or alias, in a group or (NULL) at the top; NULL with *e: unknown, with the nearest known one. */
 const struct cmd *cmd_find(const struct cmd *group, const char *name, struct err *e);
 
-/* Its tables of options in table[], its own first; returns how many. at, when not NULL, gets where their structs lie. */
+/* Its tables of options in table[], its own first; returns how many. at, when not NULL, gets where their structs
+ * lie. */
 size_t cmd_tables(const struct cmd *c, const struct opt *table[CMD_TABLES], size_t at[CMD_TABLES]);
 
 void cmd_print_help(const struct cmd *c); /* on stdout; NULL: of the whole program */

@@ -3,7 +3,9 @@
 #include "limactl-c/cli/make.h"
 
 struct restart_opts {
-	bool force;
+	struct edit edit;
+	struct setup_rules rules;
+	bool force, progress;
 };
 
 static int run(const struct call *call, struct err *e)
@@ -15,11 +17,11 @@ static int run(const struct call *call, struct err *e)
 	if (inst_open(call->args ? call->arg[0] : "default", &i, e) < 0)
 		return -1;
 	/* What cannot start again is not stopped. */
-	rc = make_check(&i, e);
+	rc = make_check_edit(&i, &o->edit, &o->rules, e);
 	if (rc == 0)
 		rc = launch_stop(&i, o->force, e);
 	if (rc == 0)
-		rc = make_ready(&i, NULL, e);
+		rc = make_ready(&i, &o->edit, &o->rules, e);
 	if (rc == 0)
 		rc = launch(&i, 0, false, e);
 	inst_fini(&i);
@@ -28,6 +30,8 @@ static int run(const struct call *call, struct err *e)
 
 static const struct opt opts[] = {
 	{ "force", 'f', OPT_FLAG, offsetof(struct restart_opts, force), .help = "end the machine at once first" },
+	{ "progress", 0, OPT_FLAG, offsetof(struct restart_opts, progress),
+	  .help = "show how the start gets on, which is always done" },
 	{ 0 },
 };
 
@@ -36,6 +40,7 @@ const struct cmd cmd_restart = {
 	.args = "[INSTANCE]",
 	.summary = "Stop an instance and start it again",
 	.opt = opts,
+	.shared = SETUP_SHARED(restart_opts),
 	.opts_size = sizeof(struct restart_opts),
 	.most = 1,
 	.run = run,

@@ -37,8 +37,9 @@ struct edit_rule {
 
 bool edit_given(const struct edit *edit);
 
-/* Carries out what was given on *root, which may be replaced. is_new: a template, or an instance that is being made. Each flag
- * either changes the tree, or the tree says already what the flag asks for, or it is an error that names the flag. */
+/* Carries out what was given on *root, which may be replaced. is_new: a template, or an instance that is being
+ * made. Each flag either changes the tree, or the tree says already what the flag asks for, or it is an error that
+ * names the flag. */
 int edit_apply(struct yn_pool *p, const struct edit *edit, bool is_new, struct ynode **root, struct err *e);
 
 /* Evaluates an expression, formatted as printf does, on r->root. Strings must have gone through yq_quote. */

@@ -16,7 +16,7 @@
 #include "limactl-c/cli/say.h"
 #include "limactl-c/store/paths.h"
 
-enum { IMAGE_ARGS = 12, ANSWER_MAX = 8192 };
+enum { IMAGE_ARGS = 12, ANSWER_MAX = 8192, GROW_SECONDS = 60 };
 
 /* On a terminal the image program shows its progress itself; its complaint then stands there already. */
 static int run_shown(const struct spawn *what, struct buf *out, struct err *e)
@@ -168,6 +168,17 @@ static int make_disk(const struct plan *p, struct err *e)
 	if (fs_exists(p->disk[0].path))
 		return 0;
 	return images_run(argv, &out, false, e) < 0 ? err_wrap(e, "disk") : 0;
+}
+
+int images_grow(const struct plan *p, const struct plan *former, struct err *e)
+{
+	auto_free char *size = xasprintf("%" PRIu64, p->disk_size);
+	const char *argv[] = { "qemu-img", "resize", "-q", "-f", "qcow2", p->disks ? p->disk[0].path : "", size, NULL };
+	struct spawn s = { .argv = argv, .seconds = GROW_SECONDS };
+
+	if (!p->disk_base || !former->disks || p->disk_size <= former->disk_size || !fs_exists(p->disk[0].path))
+		return 0;
+	return spawn_run(&s, NULL, e) == 0 ? 0 : err_wrap(e, "cannot make the disk larger");
 }
 
 int images_prepare(const struct plan *p, struct err *e)

@@ -9,8 +9,8 @@
 #include "limactl-c/config/config.h"
 #include "limactl-c/plan/plan.h"
 
-/* Runs the image program; argv[0] is put in. What it prints, without the line break, goes to out. shown: its progress, and
- * what it complains of, go to the terminal. */
+/* Runs the image program; argv[0] is put in. What it prints, without the line break, goes to out. shown: its
+ * progress, and what it complains of, go to the terminal. */
 int images_run(const char **argv, struct buf *out, bool shown, struct err *e);
 
 /* The local file of a location, fetched when needed; malloc'd. digest may be NULL. */
@@ -21,5 +21,9 @@ const struct cfg_image *images_choose(const struct cfg *c, char **disk, struct e
 
 /* Makes what the plan needs in the instance folder: settings, scripts, initramfs, and the disk when there is none. */
 int images_prepare(const struct plan *p, struct err *e);
+
+/* Makes the disk larger where p has a larger one than the former plan, which may be empty. The guest takes the
+ * room when it boots. */
+int images_grow(const struct plan *p, const struct plan *former, struct err *e);
 
 #endif

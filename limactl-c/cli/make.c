@@ -6,6 +6,7 @@
 #include "lib/io.h"
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
+#include "limactl-c/base/text.h"
 #include "limactl-c/cli/images.h"
 #include "limactl-c/cli/say.h"
 #include "limactl-c/store/paths.h"
@@ -27,19 +28,17 @@ static int write_plan(const struct plan *p, struct err *e)
 	return images_prepare(p, e) < 0 ? -1 : plan_save(p, path, e);
 }
 
-static int choose_name(const struct setup *s, const struct edit *edit, const char **name, struct err *e)
-{
-	*name = edit->name ? edit->name : s->name;
-	if (!*name)
-		return err_set(e, ERR_USAGE, "the instance needs a name: give --name");
-	return inst_check_name(*name, e);
-}
-
 /* 1: there is one, and it may be used; 0: there is none. */
-static int look_for_existing(const struct setup *s, const char *name, bool existing_ok, struct inst *out, struct err *e)
+static int look_for_existing(const struct setup *s, bool existing_ok, struct inst *out, struct err *e)
 {
-	if (inst_open(name, out, e) < 0)
-		return e->kind == ERR_NOTFOUND ? 0 : -1;
+	const char *name = s->inst_name;
+
+	if (inst_open(name, out, e) < 0) {
+		if (e->kind != ERR_NOTFOUND)
+			return -1;
+		*e = (struct err){ 0 };
+		return 0;
+	}
 	if (existing_ok && same_text(out, &s->text))
 		return 1;
 	err_set(e, ERR_EXISTS,
@@ -49,33 +48,49 @@ static int look_for_existing(const struct setup *s, const char *name, bool exist
 	return -1;
 }
 
-int make_instance(const char *locator, const struct edit *edit, bool existing_ok, struct inst *out, bool *existed,
-		  struct err *e)
+/* The text as the instance will have it. */
+static int prepare(struct setup *s, const struct make *m, struct err *e)
+{
+	auto_free char *home = paths_home(e), *dir = NULL;
+	const char *name;
+
+	s->rules = m->rules;
+	if (!home || setup_read(s, m->locator, e) < 0)
+		return -1;
+	name = m->name ? m->name : s->name;
+	if (!name)
+		return err_set(e, ERR_USAGE, "the instance needs a name: give --name");
+	if (inst_check_name(name, e) < 0)
+		return -1;
+	dir = xasprintf("%s/%s", home, name);
+	setup_belongs(s, name, dir);
+	/* What flags work on may be in a base; a base may come by a flag. */
+	if (setup_embed(s, e) < 0 || setup_edit(s, m->edit, true, e) < 0)
+		return -1;
+	return m->edit->set.count ? setup_embed(s, e) : 0;
+}
+
+int make_instance(const struct make *m, struct inst *out, bool *existed, struct err *e)
 {
 	auto_setup s = SETUP_INIT;
-	auto_free char *home = NULL, *dir = NULL;
 	struct err undo = { 0 };
-	const char *name;
 	int found;
 
 	*existed = false;
-	if (setup_read(&s, locator, e) < 0 || setup_edit(&s, edit, e) < 0 || choose_name(&s, edit, &name, e) < 0)
+	if (prepare(&s, m, e) < 0)
 		return -1;
-	found = look_for_existing(&s, name, existing_ok, out, e);
+	found = look_for_existing(&s, m->existing_ok, out, e);
 	if (found) {
 		*existed = found > 0;
 		return found > 0 ? 0 : -1;
 	}
-	*e = (struct err){ 0 };
-	if (!(home = paths_home(e)))
-		return -1;
-	dir = xasprintf("%s/%s", home, name);
-	if (paths_check_dir(dir, e) < 0 || setup_check(&s, e) < 0 || setup_plan(&s, name, dir, NULL, e) < 0)
+	if (paths_check_dir(s.inst_dir, e) < 0 || setup_check(&s, e) < 0 ||
+	    setup_plan(&s, s.inst_name, s.inst_dir, NULL, e) < 0)
 		return -1;
 	if (s.host.uid == 0)
 		say_info("Running as root, which is not needed: any user can run instances");
-	say_info("Creating the instance \"%s\"", name);
-	if (inst_create(name, s.text.data ? s.text.data : "", s.text.len, out, e) < 0)
+	say_info("Creating the instance \"%s\"", s.inst_name);
+	if (inst_create(s.inst_name, s.text.data ? s.text.data : "", s.text.len, out, e) < 0)
 		return -1;
 	if (write_plan(&s.plan, e) == 0)
 		return 0;
@@ -84,31 +99,60 @@ int make_instance(const char *locator, const struct edit *edit, bool existing_ok
 	return -1;
 }
 
-int make_check(const struct inst *i, struct err *e)
-{
-	auto_setup s = SETUP_INIT;
+/* --- instances that are there --- */
 
-	return setup_read_inst(&s, i, e) < 0 || setup_check_quietly(&s, e) < 0 ? err_wrap(e, "instance \"%s\"", i->name) : 0;
+static void load_former(const struct inst *i, struct plan *former)
+{
+	auto_free char *path = path_in(i->dir, PATH_PLAN);
+	struct err none = { 0 };
+
+	plan_load(former, path, &none);
 }
 
-int make_ready(const struct inst *i, const struct edit *edit, struct err *e)
+static int check_disk(const struct plan *former, const struct setup *s, struct err *e)
+{
+	auto_free char *was = text_size(former->disk_size), *now = text_size(s->cfg.disk);
+
+	if (s->cfg.disk >= former->disk_size)
+		return 0;
+	return err_set(e, ERR_INVALID, "%s: disk: cannot be made smaller: it has %s, %s are asked for", s->label, was, now);
+}
+
+int make_check(const struct inst *i, struct setup *s, struct err *e)
+{
+	CLEANUP(plan_free) struct plan former = { 0 };
+
+	load_former(i, &former);
+	return setup_check(s, e) < 0 || setup_possible(s, e) < 0 ? -1 : check_disk(&former, s, e);
+}
+
+static int read_edited(struct setup *s, const struct inst *i, const struct edit *edit, const struct setup_rules *rules,
+		       struct err *e)
+{
+	if (rules)
+		s->rules = *rules;
+	return setup_read_inst(s, i, e) < 0 || (edit && setup_edit(s, edit, false, e) < 0) ? -1 : 0;
+}
+
+int make_check_edit(const struct inst *i, const struct edit *edit, const struct setup_rules *rules, struct err *e)
 {
 	auto_setup s = SETUP_INIT;
-	auto_free char *path = path_in(i->dir, PATH_PLAN);
-	struct plan former = { 0 };
-	struct err none = { 0 };
-	bool changed = edit && (edit->cpus || edit->memory);
-	int rc;
 
-	if (edit && edit->disk)
-		return err_set(e, ERR_USAGE, "--disk: the disk of the existing instance \"%s\" cannot be resized in this "
-			       "version", i->name);
-	if (setup_read_inst(&s, i, e) < 0 || (changed && setup_edit(&s, edit, e) < 0) || setup_check(&s, e) < 0)
+	s.quiet = true;
+	return read_edited(&s, i, edit, rules, e) < 0 ? -1 : make_check(i, &s, e);
+}
+
+int make_ready(const struct inst *i, const struct edit *edit, const struct setup_rules *rules, struct err *e)
+{
+	CLEANUP(plan_free) struct plan former = { 0 };
+	auto_setup s = SETUP_INIT;
+
+	load_former(i, &former);
+	if (read_edited(&s, i, edit, rules, e) < 0 || setup_check(&s, e) < 0 ||
+	    check_disk(&former, &s, e) < 0 || setup_plan(&s, i->name, i->dir, former.name ? &former : NULL, e) < 0 ||
+	    images_grow(&s.plan, &former, e) < 0)
 		return -1;
-	plan_load(&former, path, &none);
-	rc = setup_plan(&s, i->name, i->dir, former.name ? &former : NULL, e);
-	plan_free(&former);
-	if (rc == 0 && changed)
-		rc = fs_write_atomic(s.label, s.text.data, s.text.len, 0644, e);
-	return rc < 0 ? -1 : write_plan(&s.plan, e);
+	if (!same_text(i, &s.text) && fs_write_atomic(s.label, s.text.data, s.text.len, 0644, e) < 0)
+		return -1;
+	return write_plan(&s.plan, e);
 }

@@ -11,7 +11,8 @@
 #include "limactl-c/config/schema.h"
 
 /* getopt_long's value of a row: above every letter. */
-enum { FIRST_ROW = 256, COUNT_MAX = 1 << 20, DURATION_MAX = 366 * 24 * 3600, WORDS_MAX = 16, WORD_MAX = 40, LEFT_WIDTH = 22 };
+enum { FIRST_ROW = 256 };
+enum { COUNT_MAX = 1 << 20, DURATION_MAX = 366 * 24 * 3600, WORDS_MAX = 16, WORD_MAX = 40, LEFT_WIDTH = 22 };
 
 int opt_parse_gib(const char *text, double *gib, struct err *e)
 {
@@ -107,8 +108,9 @@ static int check_word(const struct opt *o, const char *text, struct err *e)
 		n++;
 	}
 	near = text_nearest(text, known, n);
-	return err_set(e, ERR_USAGE, "\"%s\" is none of %s%s%s%s", text, all, near ? "; did you mean " : "", near ? near : "",
-		       near ? "?" : "");
+	if (near)
+		return err_set(e, ERR_USAGE, "\"%s\" is none of %s; did you mean %s?", text, all, near);
+	return err_set(e, ERR_USAGE, "\"%s\" is none of %s", text, all);
 }
 
 static int add_item(struct opt_list *list, const char *item, struct err *e)

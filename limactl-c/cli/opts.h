@@ -4,7 +4,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
 #include "lib/err.h"
@@ -21,7 +20,7 @@ enum opt_type {
 	OPT_COUNT,    /* unsigned, at least 1; 0 = not given */
 	OPT_DURATION, /* unsigned seconds, given as 90s, 10m, 1h30m; 0 = not given */
 	OPT_LIST,     /* struct opt_list, one string more each time the option is given */
-	OPT_COMMAS,   /* the same, several strings at a time: "a,b"; a string with a comma in it is put in quotes: '"a,b",c' */
+	OPT_COMMAS,   /* the same, several strings at a time: a,b; one with a comma in it is put in quotes: "a,b",c */
 };
 
 struct opt {
@@ -49,9 +48,9 @@ struct opt_set {
 	void *dest;
 };
 
-/* Parses argv[1] and on; argv[0] is skipped. Returns the index of the first argument that is no option, -1 on error.
- * in_order: stop at the first argument instead of looking for options behind it. Values given with commas are cut apart
- * where they stand in argv. */
+/* Parses argv[1] and on; argv[0] is skipped. Returns the index of the first argument that is no option, -1 on
+ * error. in_order: stop at the first argument instead of looking for options behind it. Values given with commas
+ * are cut apart where they stand in argv. */
 int opts_parse(const struct opt_set *set, size_t sets, bool in_order, int argc, char **argv, struct err *e);
 
 void opts_print(const struct opt *opt, FILE *f); /* the help's lines */

@@ -1,5 +1,6 @@
 /* say.h - lines for people on standard error, as Lima writes them: time="…" level=info msg="…", on a terminal
- * INFO[0012] …, or with --log-format json one JSON object each. Results of commands go to standard output, not through here. */
+ * INFO[0012] …, or with --log-format json one JSON object each. Results of commands go to standard output, not
+ * through here. */
 #ifndef LIMA_CLI_SAY_H
 #define LIMA_CLI_SAY_H
 
@@ -12,7 +13,8 @@ enum say_level { SAY_TRACE, SAY_DEBUG, SAY_INFO, SAY_WARN, SAY_ERROR, SAY_FATAL 
 
 void say_start(void); /* notes the time the program started */
 
-/* What is said from now on: nothing below least; as JSON. Words of the levels for --log-level; unknown ones change nothing. */
+/* What is said from now on: nothing below least; as JSON. Words of the levels for --log-level; unknown ones change
+ * nothing. */
 #define SAY_LEVEL_WORDS "trace|debug|info|warn|error"
 void say_least(const char *word);
 void say_json(bool json);

@@ -7,18 +7,31 @@
 #include "lib/io.h"
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
+#include "limactl-c/cli/findings.h"
 #include "limactl-c/cli/images.h"
-#include "limactl-c/cli/say.h"
 #include "limactl-c/cli/source.h"
+#include "limactl-c/config/embed.h"
 #include "limactl-c/config/locator.h"
 #include "limactl-c/store/paths.h"
+#include "limactl-c/yaml/parse.h"
+#include "limactl-c/yaml/patch.h"
 
 enum { IMAGE_DISK, IMAGE_KERNEL, IMAGE_INITRD, IMAGE_ENGINE };
+
+const struct opt setup_rules_opts[] = {
+	{ "lenient", 0, OPT_FLAG, offsetof(struct setup_rules, lenient), .help = "unknown keys are warnings, not errors" },
+	{ "strict", 0, OPT_FLAG, offsetof(struct setup_rules, strict),
+	  .help = "{{…}} that cannot be filled is an error, not a warning" },
+	{ 0 },
+};
 
 void setup_fini(struct setup *s)
 {
 	free(s->label);
+	free(s->locator);
 	free(s->name);
+	free(s->inst_name);
+	free(s->inst_dir);
 	buf_free(&s->text);
 	plan_host_free(&s->host);
 	cfg_free(&s->cfg);
@@ -27,9 +40,18 @@ void setup_fini(struct setup *s)
 		free(s->image[i]);
 }
 
+void setup_belongs(struct setup *s, const char *name, const char *dir)
+{
+	free(s->inst_name);
+	free(s->inst_dir);
+	s->inst_name = xstrdup(name);
+	s->inst_dir = xstrdup(dir);
+}
+
 int setup_read(struct setup *s, const char *locator, struct err *e)
 {
 	s->label = xstrdup(strcmp(locator, "-") ? locator : "standard input");
+	s->locator = xstrdup(locator);
 	s->name = locator_instance_name(locator);
 	return locator_read(locator, NULL, &source_reader, &s->text, e);
 }
@@ -37,58 +59,142 @@ int setup_read(struct setup *s, const char *locator, struct err *e)
 int setup_read_inst(struct setup *s, const struct inst *i, struct err *e)
 {
 	s->label = path_in(i->dir, PATH_YAML);
+	s->locator = xstrdup(s->label);
+	setup_belongs(s, i->name, i->dir);
 	return io_read_file(s->label, &s->text, e);
 }
 
-static int set_key(struct setup *s, const char *key, const char *value, struct err *e)
+int setup_take(struct setup *s, const char *text, size_t len, struct err *e)
 {
-	auto_free char *text = cfg_text_set(s->text.data ? s->text.data : "", s->text.len, key, value, e);
-
-	if (!text)
-		return err_wrap(e, "%s", s->label);
 	buf_drop_front(&s->text, s->text.len);
-	if (buf_adds(&s->text, text) < 0)
-		return err_set(e, ERR_INVALID, "%s is larger than %d bytes", s->label, SETUP_TEXT_MAX);
-	return 0;
+	return buf_add(&s->text, text, len) < 0 ?
+		       err_set(e, ERR_INVALID, "%s is larger than %d bytes", s->label, SETUP_TEXT_MAX) :
+		       0;
 }
 
-static int set_size(struct setup *s, const char *key, const char *gib, struct err *e)
+static const char *text_of(const struct buf *b)
 {
-	auto_free char *size = gib ? xasprintf("%sGiB", gib) : NULL;
-
-	return gib ? set_key(s, key, size, e) : 0;
+	return b->data ? b->data : "";
 }
 
-int setup_edit(struct setup *s, const struct edit *edit, struct err *e)
+/* Every mistake of the text is said; NULL then. */
+static const struct ynode *parse(struct setup *s, struct yn_pool *p, struct err *e)
 {
-	char cpus[16];
+	struct findings f = { 0 };
+	const struct ynode *root = yn_parse(p, s->label, text_of(&s->text), s->text.len, &f);
 
-	snprintf(cpus, sizeof(cpus), "%u", edit->cpus);
-	if (edit->cpus && set_key(s, "cpus", cpus, e) < 0)
+	if (root && root->kind != YN_MAP)
+		finding_error(&f, yn_place(root), NULL, "a mapping of keys to values is needed, not %s",
+			      yn_kind_word(root->kind));
+	if (findings_result(&f, s->label, e) < 0) {
+		findings_say(&f);
+		root = NULL;
+	}
+	findings_fini(&f);
+	return root;
+}
+
+/* The text says what the tree says now. */
+static int patch(struct setup *s, const struct ynode *was, const struct ynode *now, struct err *e)
+{
+	auto_buf text = BUF_INIT(SETUP_TEXT_MAX);
+
+	if (yn_same(was, now))
+		return 0;
+	if (yn_patch(was, now, &text, e) < 0)
+		return err_wrap(e, "%s", s->label);
+	return setup_take(s, text_of(&text), text.len, e);
+}
+
+/* A file of $LIMA_HOME/_config, malloc'd; NULL: there is none. */
+static char *config_file(const char *name)
+{
+	struct err none;
+	auto_free char *home = paths_home(&none);
+	auto_free char *path = home ? xasprintf("%s/_config/%s", home, name) : NULL;
+
+	return path && fs_exists(path) ? steal(&path) : NULL;
+}
+
+int setup_embed(struct setup *s, struct err *e)
+{
+	auto_pool p = yn_pool_new();
+	auto_free char *first = s->embedded ? NULL : config_file("base.yaml");
+	const struct embed how = { .reader = &source_reader, .first = first, .all = true };
+	const struct ynode *was = parse(s, p, e), *now = was ? embed_template(p, was, s->locator, &how, e) : NULL;
+
+	s->embedded = true;
+	return now ? patch(s, was, now, e) : -1;
+}
+
+int setup_edit(struct setup *s, const struct edit *edit, bool is_new, struct err *e)
+{
+	auto_pool p = yn_pool_new();
+	const struct ynode *was;
+	struct ynode *now;
+
+	if (!edit_given(edit))
+		return 0;
+	was = parse(s, p, e);
+	if (!was)
 		return -1;
-	return set_size(s, "memory", edit->memory, e) < 0 ? -1 : set_size(s, "disk", edit->disk, e);
+	now = yn_copy(p, was);
+	return edit_apply(p, edit, is_new, &now, e) < 0 ? -1 : patch(s, was, now, e);
+}
+
+/* --- checks --- */
+
+/* A text of $LIMA_HOME/_config that every instance is merged with. */
+struct layer {
+	char *path;
+	struct buf text;
+};
+
+static void layer_fini(struct layer *l)
+{
+	free(l->path);
+	buf_free(&l->text);
+}
+
+static int layer_read(struct layer *l, const char *name, struct cfg_text *out, struct err *e)
+{
+	l->path = config_file(name);
+	if (!l->path)
+		return 0;
+	if (io_read_file(l->path, &l->text, e) < 0)
+		return -1;
+	*out = (struct cfg_text){ l->path, text_of(&l->text), l->text.len };
+	return 0;
 }
 
 static int check(struct setup *s, struct findings *f, struct err *e)
 {
+	CLEANUP(layer_fini) struct layer defaults = { .text = BUF_INIT(SETUP_TEXT_MAX) };
+	CLEANUP(layer_fini) struct layer override = { .text = BUF_INIT(SETUP_TEXT_MAX) };
 	struct cfg_host host;
-	struct cfg_input in = { .instance = { s->label, s->text.data ? s->text.data : "", s->text.len }, .host = &host };
+	struct cfg_input in = {
+		.instance = { s->label, text_of(&s->text), s->text.len },
+		.host = &host,
+		.name = s->inst_name,
+		.dir = s->inst_dir,
+		.lenient = s->rules.lenient,
+		.strict = s->rules.strict,
+	};
 
-	if (plan_host_probe(&s->host, e) < 0)
+	plan_host_free(&s->host);
+	cfg_free(&s->cfg);
+	if (layer_read(&defaults, "default.yaml", &in.defaults, e) < 0 ||
+	    layer_read(&override, "override.yaml", &in.override, e) < 0 || plan_host_probe(&s->host, e) < 0)
 		return -1;
 	host = plan_host_facts(&s->host);
 	in.lima_home = s->host.lima_home;
 	return cfg_read(&in, &s->cfg, f) ? 0 : findings_result(f, s->label, e);
 }
 
-static void say_findings(struct findings *f)
+static void tell(const struct setup *s, struct findings *f)
 {
-	findings_sort(f);
-	for (size_t i = 0; i < f->count; i++) {
-		auto_free char *line = finding_line(&f->item[i]);
-
-		say(f->item[i].warning ? SAY_WARN : SAY_ERROR, "%s", line);
-	}
+	if (!s->quiet || f->errors)
+		findings_say(f);
 	findings_fini(f);
 }
 
@@ -97,32 +203,34 @@ int setup_check(struct setup *s, struct err *e)
 	struct findings f = { 0 };
 	int rc = check(s, &f, e);
 
-	say_findings(&f);
+	tell(s, &f);
 	return rc;
 }
 
-static int check_supported(struct setup *s, struct err *e)
+int setup_possible(struct setup *s, struct err *e)
 {
 	struct findings f = { 0 };
 	int rc = plan_supported(&s->cfg, s->label, &f) ? 0 : findings_result(&f, s->label, e);
 
-	say_findings(&f);
-	return rc;
+	tell(s, &f);
+	return rc < 0 ? -1 : plan_possible(&s->cfg, &s->host, e);
 }
 
 int setup_check_quietly(struct setup *s, struct err *e)
 {
 	struct findings f = { 0 };
-	int rc = check(s, &f, e);
+	size_t i = 0;
+	int rc;
 
+	s->rules.lenient = true;
+	rc = check(s, &f, e);
 	findings_sort(&f);
-	for (size_t i = 0; rc < 0 && i < f.count; i++) {
-		auto_free char *line = f.item[i].warning ? NULL : finding_line(&f.item[i]);
+	while (i < f.count && f.item[i].warning)
+		i++;
+	if (rc < 0 && i < f.count) {
+		auto_free char *line = finding_line(&f.item[i]);
 
-		if (line) {
-			err_set(e, ERR_INVALID, "%s", line);
-			break;
-		}
+		err_set(e, ERR_INVALID, "%s", line);
 	}
 	findings_fini(&f);
 	return rc;
@@ -169,7 +277,7 @@ int setup_plan(struct setup *s, const char *name, const char *dir, const struct 
 {
 	struct plan_images images;
 
-	if (check_supported(s, e) < 0 || plan_possible(&s->cfg, &s->host, e) < 0 || plan_host_for_guest(&s->host, s->cfg.arch, e) < 0)
+	if (setup_possible(s, e) < 0 || plan_host_for_guest(&s->host, s->cfg.arch, e) < 0)
 		return -1;
 	if (!s->host.fake && !(former && reuse_images(s, former))) {
 		for (size_t i = 0; i < sizeof(s->image) / sizeof(*s->image); i++)

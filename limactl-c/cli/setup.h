@@ -1,12 +1,14 @@
-/* setup.h - from a template's text to a plan: read, change by options, check, find the images, decide. */
+/* setup.h - from a template's text to a plan: read, embed its bases, change by flags, check, find the images,
+ * decide. */
 #ifndef LIMA_CLI_SETUP_H
 #define LIMA_CLI_SETUP_H
 
-#include <stdint.h>
+#include <stdbool.h>
 
 #include "lib/buf.h"
 #include "lib/cleanup.h"
 #include "lib/err.h"
+#include "limactl-c/cli/edit_flags.h"
 #include "limactl-c/config/config.h"
 #include "limactl-c/plan/host.h"
 #include "limactl-c/plan/plan.h"
@@ -14,24 +16,25 @@
 
 enum { SETUP_TEXT_MAX = 4 << 20 };
 
-/* Options that change a template; 0 and NULL: not given. */
-struct edit {
-	const char *name;
-	unsigned cpus;
-	const char *memory, *disk; /* GiB */
+/* How strictly a template is read: --lenient, --strict. */
+struct setup_rules {
+	bool lenient, strict;
 };
+extern const struct opt setup_rules_opts[];
 
-/* The rows of these options, for a command whose struct has a member edit. */
-#define EDIT_OPTS(s) \
-	{ "name", 0, OPT_STRING, offsetof(struct s, edit.name), "NAME", .help = "name of the new instance" }, \
-	{ "cpus", 0, OPT_COUNT, offsetof(struct s, edit.cpus), "N", .help = "number of processors" }, \
-	{ "memory", 0, OPT_GIB, offsetof(struct s, edit.memory), "GIB", .help = "memory, in GiB" }, \
-	{ "disk", 0, OPT_GIB, offsetof(struct s, edit.disk), "GIB", .help = "disk size, in GiB" }
+/* The shared tables of a command whose struct has members edit and rules. */
+#define SETUP_SHARED(s) \
+	{ { edit_opts, offsetof(struct s, edit) }, { setup_rules_opts, offsetof(struct s, rules) } }
 
 struct setup {
 	char *label;     /* what messages call the text */
+	char *locator;   /* where it is from, for the bases it names */
 	struct buf text; /* YAML */
 	char *name;      /* instance name the source suggests, or NULL */
+	char *inst_name, *inst_dir; /* of the instance, which values may name; NULL: none yet */
+	struct setup_rules rules;
+	bool quiet;    /* warnings are not said: a check to come will */
+	bool embedded; /* the base of every template is in already */
 	struct plan_host host;
 	struct cfg cfg;
 	struct plan plan;
@@ -45,12 +48,27 @@ void setup_fini(struct setup *s);
 /* The text: of a template, or of an instance's own lima.yaml. */
 int setup_read(struct setup *s, const char *locator, struct err *e);
 int setup_read_inst(struct setup *s, const struct inst *i, struct err *e);
-int setup_edit(struct setup *s, const struct edit *edit, struct err *e);
 
-/* Parses, fills and checks the text into s->cfg; findings are said on stderr. Fills s->host too. */
+/* It is, or will be, the text of this instance. */
+void setup_belongs(struct setup *s, const char *name, const char *dir);
+
+/* Changes the text; comments, order and everything that is not meant stay. embed: its bases and the scripts it
+ * names are taken in, nothing is done when there are none. edit: as edit_apply() says; is_new: not the text of an
+ * instance that is there. */
+int setup_embed(struct setup *s, struct err *e);
+int setup_edit(struct setup *s, const struct edit *edit, bool is_new, struct err *e);
+
+/* Puts another text in place of s->text. */
+int setup_take(struct setup *s, const char *text, size_t len, struct err *e);
+
+/* Parses, merges with the defaults and overrides of $LIMA_HOME, fills and checks the text into s->cfg; findings
+ * are said on stderr. Fills s->host too. */
 int setup_check(struct setup *s, struct err *e);
-/* The same without saying anything: the first finding is the error. For list. */
+/* The same without saying anything: the first finding is the error. For list, to which unknown keys are none. */
 int setup_check_quietly(struct setup *s, struct err *e);
+
+/* Whether what was checked can be carried out here, by this version; said likewise. setup_plan() asks too. */
+int setup_possible(struct setup *s, struct err *e);
 
 /* Fetches the images, unless the instance's former plan (may be NULL) knows them, and makes s->plan. */
 int setup_plan(struct setup *s, const char *name, const char *dir, const struct plan *former, struct err *e);

@@ -254,8 +254,4 @@ struct cfg_var {
 };
 char *cfg_expand(const char *text, const struct cfg_var *var, size_t n);
 
-/* Sets top-level scalar key to value in YAML text, keeping everything else as it stands. malloc'd.
- */
-char *cfg_text_set(const char *text, size_t len, const char *key, const char *value, struct err *e);
-
 #endif

@@ -39,8 +39,8 @@ int inst_create(const char *name, const char *yaml, size_t len, struct inst *out
 /* The same with a folder that fill makes: it gets an empty one. */
 int inst_create_by(const char *name, int (*fill)(const char *dir, const void *arg, struct err *e), const void *arg,
 		   struct inst *out, struct err *e);
-/* A copy of a stopped instance under another name, without what belongs to the one: locks, logs, sockets, its saved state,
- * its protection. */
+/* A copy of a stopped instance under another name, without what belongs to the one: locks, logs, sockets, its
+ * saved state, its protection. */
 int inst_clone(const struct inst *i, const char *name, struct inst *out, struct err *e);
 /* Gives a stopped instance another name; i stays as it is. */
 int inst_rename(const struct inst *i, const char *name, struct inst *out, struct err *e);
