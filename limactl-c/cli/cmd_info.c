@@ -45,7 +45,8 @@ static struct ynode *default_template(struct yn_pool *p)
 	auto_setup s = SETUP_INIT;
 	struct err ignored = { 0 };
 
-	if (setup_read(&s, "template:default", &ignored) < 0 || setup_check_quietly(&s, &ignored) < 0)
+	if (setup_read(&s, "template:default", &ignored) < 0 || setup_embed(&s, &ignored) < 0 ||
+	    setup_check_quietly(&s, &ignored) < 0)
 		return NULL;
 	return cfg_tree(&s.cfg, p);
 }

@@ -51,7 +51,7 @@ static int fill(const char *locator, struct buf *out, struct err *e)
 	auto_setup s = SETUP_INIT;
 	auto_pool p = yn_pool_new();
 
-	if (setup_read(&s, locator, e) < 0 || setup_check(&s, e) < 0)
+	if (setup_read(&s, locator, e) < 0 || setup_embed(&s, e) < 0 || setup_check(&s, e) < 0)
 		return -1;
 	return yn_emit(cfg_tree(&s.cfg, p), out) < 0
 		       ? err_set(e, ERR_INVALID, "the template is larger than %d bytes", COPY_MAX)

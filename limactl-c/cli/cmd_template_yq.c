@@ -8,7 +8,7 @@ static int run(const struct call *call, struct err *e)
 	auto_pool p = yn_pool_new();
 	struct yq_result r;
 
-	if (setup_read(&s, call->arg[0], e) < 0 || setup_check(&s, e) < 0)
+	if (setup_read(&s, call->arg[0], e) < 0 || setup_embed(&s, e) < 0 || setup_check(&s, e) < 0)
 		return -1;
 	if (yq_run(p, call->arg[1], yn_copy(p, cfg_tree(&s.cfg, p)), &r, e) < 0)
 		return -1;

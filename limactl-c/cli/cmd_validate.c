@@ -10,21 +10,22 @@
 #include "limactl-c/yaml/emit.h"
 
 struct validate_opts {
+	struct setup_rules rules;
 	bool fill, explain;
 };
 
 enum { FILLED_MAX = 64 << 20 };
 
 /* The filled template; documents of several are set apart. */
-static int print_filled(const struct cfg *c, const struct validate_opts *o, bool apart, struct err *e)
+static int print_filled(const struct setup *s, const struct validate_opts *o, bool apart, struct err *e)
 {
 	auto_buf text = BUF_INIT(FILLED_MAX);
 	auto_pool p = yn_pool_new();
-	const struct ynode *tree = cfg_tree(c, p);
+	const struct ynode *tree = cfg_tree(&s->cfg, p);
 	int rc = apart ? buf_adds(&text, "---\n") : 0;
 
 	if (rc == 0)
-		rc = o->explain ? explain(tree, NULL, &text) : yn_emit(tree, &text);
+		rc = o->explain ? explain(tree, &s->places, &text) : yn_emit(tree, &text);
 	if (rc < 0)
 		return err_set(e, ERR_INVALID, "the template is larger than %d bytes", FILLED_MAX);
 	return print_to("-", &text, e);
@@ -39,10 +40,11 @@ static int run(const struct call *call, struct err *e)
 	for (size_t n = 0; n < call->args; n++) {
 		auto_setup s = SETUP_INIT;
 
-		if (setup_read(&s, call->arg[n], e) < 0 || setup_check(&s, e) < 0)
+		s.rules = o->rules;
+		if (setup_read(&s, call->arg[n], e) < 0 || setup_embed(&s, e) < 0 || setup_check(&s, e) < 0)
 			return -1;
 		say_info("\"%s\": OK", call->arg[n]);
-		if ((o->fill || o->explain) && print_filled(&s.cfg, o, n > 0, e) < 0)
+		if ((o->fill || o->explain) && print_filled(&s, o, n > 0, e) < 0)
 			return -1;
 	}
 	return 0;
@@ -57,6 +59,7 @@ static const struct opt opts[] = {
 
 #define VALIDATE \
 	.name = "validate", .args = "FILE|template:NAME|URL|-...", .summary = "Check templates", .opt = opts, \
+	.shared = { { setup_rules_opts, offsetof(struct validate_opts, rules) } }, \
 	.opts_size = sizeof(struct validate_opts), .least = 1, .most = CMD_ARGS_ANY, .run = run
 
 const struct cmd cmd_validate = { VALIDATE };

@@ -33,6 +33,9 @@ void setup_fini(struct setup *s)
 	free(s->inst_name);
 	free(s->inst_dir);
 	buf_free(&s->text);
+	explain_places_free(&s->places);
+	if (s->pool)
+		yn_pool_free(s->pool);
 	plan_host_free(&s->host);
 	cfg_free(&s->cfg);
 	plan_free(&s->plan);
@@ -78,11 +81,14 @@ static const char *text_of(const struct buf *b)
 }
 
 /* Every mistake of the text is said; NULL then. */
-static const struct ynode *parse(struct setup *s, struct yn_pool *p, struct err *e)
+static const struct ynode *parse(struct setup *s, struct err *e)
 {
 	struct findings f = { 0 };
-	const struct ynode *root = yn_parse(p, s->label, text_of(&s->text), s->text.len, &f);
+	const struct ynode *root;
 
+	if (!s->pool)
+		s->pool = yn_pool_new();
+	root = yn_parse(s->pool, s->label, text_of(&s->text), s->text.len, &f);
 	if (root && root->kind != YN_MAP)
 		finding_error(&f, yn_place(root), NULL, "a mapping of keys to values is needed, not %s",
 			      yn_kind_word(root->kind));
@@ -94,6 +100,22 @@ static const struct ynode *parse(struct setup *s, struct yn_pool *p, struct err 
 	return root;
 }
 
+/* The text has just been made to say what tree says: its values were given where those of the tree were. */
+static int note_places(struct setup *s, const struct ynode *tree, struct err *e)
+{
+	const struct ynode *text = yn_parse_one(s->pool, s->label, text_of(&s->text), s->text.len, e);
+	struct explain_places former = s->places;
+
+	if (!text)
+		return -1;
+	s->places = (struct explain_places){ 0 };
+	explain_places_find(&s->places, text, tree);
+	for (size_t i = 0; i < s->places.count; i++)
+		s->places.moved[i].there = explain_place(&former, s->places.moved[i].there);
+	explain_places_free(&former);
+	return 0;
+}
+
 /* The text says what the tree says now. */
 static int patch(struct setup *s, const struct ynode *was, const struct ynode *now, struct err *e)
 {
@@ -103,7 +125,7 @@ static int patch(struct setup *s, const struct ynode *was, const struct ynode *n
 		return 0;
 	if (yn_patch(was, now, &text, e) < 0)
 		return err_wrap(e, "%s", s->label);
-	return setup_take(s, text_of(&text), text.len, e);
+	return setup_take(s, text_of(&text), text.len, e) < 0 ? -1 : note_places(s, now, e);
 }
 
 /* A file of $LIMA_HOME/_config, malloc'd; NULL: there is none. */
@@ -118,10 +140,9 @@ static char *config_file(const char *name)
 
 int setup_embed(struct setup *s, struct err *e)
 {
-	auto_pool p = yn_pool_new();
 	auto_free char *first = s->embedded ? NULL : config_file("base.yaml");
 	const struct embed how = { .reader = &source_reader, .first = first, .all = true };
-	const struct ynode *was = parse(s, p, e), *now = was ? embed_template(p, was, s->locator, &how, e) : NULL;
+	const struct ynode *was = parse(s, e), *now = was ? embed_template(s->pool, was, s->locator, &how, e) : NULL;
 
 	s->embedded = true;
 	return now ? patch(s, was, now, e) : -1;
@@ -129,17 +150,16 @@ int setup_embed(struct setup *s, struct err *e)
 
 int setup_edit(struct setup *s, const struct edit *edit, bool is_new, struct err *e)
 {
-	auto_pool p = yn_pool_new();
 	const struct ynode *was;
 	struct ynode *now;
 
 	if (!edit_given(edit))
 		return 0;
-	was = parse(s, p, e);
+	was = parse(s, e);
 	if (!was)
 		return -1;
-	now = yn_copy(p, was);
-	return edit_apply(p, edit, is_new, &now, e) < 0 ? -1 : patch(s, was, now, e);
+	now = yn_copy(s->pool, was);
+	return edit_apply(s->pool, edit, is_new, &now, e) < 0 ? -1 : patch(s, was, now, e);
 }
 
 /* --- checks --- */
@@ -167,6 +187,20 @@ static int layer_read(struct layer *l, const char *name, struct cfg_text *out, s
 	return 0;
 }
 
+/* People know the files they wrote, not the text that was made of them. */
+static void tell_places(const struct setup *s, struct findings *f)
+{
+	for (size_t i = 0; i < f->count; i++) {
+		struct place *at = &f->item[i].at, given = explain_place(&s->places, *at);
+
+		if (given.file == at->file)
+			continue;
+		free((char *)at->file);
+		*at = given;
+		at->file = xstrdup(given.file ? given.file : s->label);
+	}
+}
+
 static int check(struct setup *s, struct findings *f, struct err *e)
 {
 	CLEANUP(layer_fini) struct layer defaults = { .text = BUF_INIT(SETUP_TEXT_MAX) };
@@ -180,6 +214,7 @@ static int check(struct setup *s, struct findings *f, struct err *e)
 		.lenient = s->rules.lenient,
 		.strict = s->rules.strict,
 	};
+	int rc;
 
 	plan_host_free(&s->host);
 	cfg_free(&s->cfg);
@@ -188,7 +223,9 @@ static int check(struct setup *s, struct findings *f, struct err *e)
 		return -1;
 	host = plan_host_facts(&s->host);
 	in.lima_home = s->host.lima_home;
-	return cfg_read(&in, &s->cfg, f) ? 0 : findings_result(f, s->label, e);
+	rc = cfg_read(&in, &s->cfg, f) ? 0 : findings_result(f, s->label, e);
+	tell_places(s, f);
+	return rc;
 }
 
 static void tell(const struct setup *s, struct findings *f)
@@ -212,6 +249,7 @@ int setup_possible(struct setup *s, struct err *e)
 	struct findings f = { 0 };
 	int rc = plan_supported(&s->cfg, s->label, &f) ? 0 : findings_result(&f, s->label, e);
 
+	tell_places(s, &f);
 	tell(s, &f);
 	return rc < 0 ? -1 : plan_possible(&s->cfg, &s->host, e);
 }

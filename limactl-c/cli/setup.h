@@ -9,6 +9,7 @@
 #include "lib/cleanup.h"
 #include "lib/err.h"
 #include "limactl-c/cli/edit_flags.h"
+#include "limactl-c/cli/explain.h"
 #include "limactl-c/config/config.h"
 #include "limactl-c/plan/host.h"
 #include "limactl-c/plan/plan.h"
@@ -35,6 +36,8 @@ struct setup {
 	struct setup_rules rules;
 	bool quiet;    /* warnings are not said: a check to come will */
 	bool embedded; /* the base of every template is in already */
+	struct yn_pool *pool;         /* of the trees the text came from */
+	struct explain_places places; /* where its values were given, when it is not as it was read */
 	struct plan_host host;
 	struct cfg cfg;
 	struct plan plan;

@@ -269,6 +269,16 @@ an_editor() {
 	contains "$(cat "$LIMA_HOME/b/lima.yaml")" "FROM: base # kept"
 }
 
+@test "a finding names the file and line where the value was given, also in a base and behind a flag" {
+	printf '# one\ncpus: many\n' >base.yaml
+	{ printf 'base: base.yaml\n\n'; grep -v cpus: t.yaml; echo 'ssh: {localPort: x}'; } >with.yaml
+	run -1 limactl-c create --tty=false --name=a --memory 1 --port-forward 8080:80 with.yaml
+	contains "$output" "/base.yaml:2:7: cpus: "
+	contains "$output" "\"with.yaml:$(grep -n localPort with.yaml | cut -d: -f1):18: ssh.localPort: "
+	run -1 limactl-c create --tty=false --name=a --set '.cpus = "few"' t.yaml
+	contains "$output" '"t.yaml: cpus: '
+}
+
 @test "_config: defaults under every instance, overrides over it" {
 	mkdir "$LIMA_HOME/_config"
 	echo "message: from defaults" >"$LIMA_HOME/_config/default.yaml"
@@ -326,6 +336,6 @@ an_editor() {
 	equals "$output" ""
 	run -1 limactl-c list -y --tty
 	contains "$output" "--yes and --tty"
-	run -1 limactl-c --log-format json list nope
+	run -1 limactl-c --log-format json stop nope
 	jq -e '.level == "fatal" and (.msg | contains("nope"))' <<<"$output"
 }
