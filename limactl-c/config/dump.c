@@ -162,7 +162,8 @@ static struct ynode *scalar(struct yn_pool *p, const struct key *k, const void *
 static struct ynode *value(struct yn_pool *p, const struct member *m)
 {
 	static struct ynode *(*const make[KEY_TYPES])(struct yn_pool *, const struct member *) = {
-		[KEY_RANGE] = range, [KEY_FLAGS] = flags, [KEY_PAIRS] = pairs, [KEY_STRINGS] = strings, [KEY_LIST] = list_of,
+		[KEY_RANGE] = range,     [KEY_FLAGS] = flags,  [KEY_PAIRS] = pairs,
+		[KEY_STRINGS] = strings, [KEY_LIST] = list_of,
 	};
 	const struct key *k = m->schema->key;
 

@@ -56,7 +56,7 @@ struct key {
 	const char *allowed; /* "a|b": words; "1-512": numbers, sizes; NULL: any */
 	enum key_check check;
 	bool required;       /* of every element of the list it is in */
-	bool word;           /* the mapping it is in may be written as this value alone; a list row: as one element alone */
+	bool word;           /* the mapping it is in may be written as this value alone (a list: as one element) */
 	const char *moved;   /* KEY_MOVED: path of the key that replaces it */
 	const char *help;    /* one line */
 };

@@ -1,4 +1,4 @@
-/* validate.c - rules across fields, on a filled configuration. What it takes to carry one out is the plan's business. */
+/* validate.c - rules across fields, on a filled configuration. Whether it can be carried out is the plan's business. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,19 +14,22 @@ static void check_location(struct check *k, size_t i, const char *location)
 	if (!location || !strncmp(location, "{{", 2))
 		return;
 	if (*location != '/')
-		check_bad(k, xasprintf("mounts[%zu].location", i), "must be an absolute path, or ~ for your home; got \"%.100s\"",
-			  location);
+		check_bad(k, xasprintf("mounts[%zu].location", i),
+			  "must be an absolute path, or ~ for your home; got \"%.100s\"", location);
 	else if (stat(location, &st) == 0 && !S_ISDIR(st.st_mode))
 		check_bad(k, xasprintf("mounts[%zu].location", i), "must be a folder; %.100s is none", location);
 	else if (stat(location, &st) < 0 && errno == ENOENT)
-		check_warn(k, xasprintf("mounts[%zu].location", i), "is a folder that does not exist: %.100s", location);
+		check_warn(k, xasprintf("mounts[%zu].location", i), "is a folder that does not exist: %.100s",
+			   location);
 	else if (stat(location, &st) < 0)
-		check_bad(k, xasprintf("mounts[%zu].location", i), "cannot be read: %.100s: %s", location, strerror(errno));
+		check_bad(k, xasprintf("mounts[%zu].location", i), "cannot be read: %.100s: %s", location,
+			  strerror(errno));
 }
 
 static void check_point(struct check *k, size_t i, const char *point)
 {
-	static const char *const system[] = { "/", "/bin", "/dev", "/etc", "/home", "/opt", "/sbin", "/tmp", "/usr", "/var" };
+	static const char *const system[] = { "/",    "/bin",  "/dev", "/etc", "/home",
+					      "/opt", "/sbin", "/tmp", "/usr", "/var" };
 
 	/* When it is the location it was said there what is wrong with it. */
 	if (!point || (*point != '/' && !strcmp(point, k->c->mount[i].location)))

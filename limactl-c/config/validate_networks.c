@@ -27,8 +27,8 @@ void check_networks(struct check *k)
 		for (size_t j = 0; j < i; j++) {
 			if (strcmp(c->network[i].interface, c->network[j].interface))
 				continue;
-			check_bad(k, xasprintf("networks[%zu].interface", i), "%s is the interface of `networks[%zu]` already",
-				  c->network[i].interface, j);
+			check_bad(k, xasprintf("networks[%zu].interface", i),
+				  "%s is the interface of `networks[%zu]` already", c->network[i].interface, j);
 			break;
 		}
 	}

@@ -44,9 +44,11 @@ static void check_side(struct check *k, size_t i, const char *side, uint32_t por
 static void check_sockets(struct check *k, size_t i, const struct cfg_port_forward *f)
 {
 	if (f->guest_socket && !f->host_socket && f->host_range[0] != f->host_range[1])
-		check_bad(k, KEY("guestSocket"), "leads to one socket or one port of the host: give hostSocket or hostPort");
+		check_bad(k, KEY("guestSocket"),
+			  "leads to one socket or one port of the host: give hostSocket or hostPort");
 	if (f->host_socket && !f->guest_socket && f->guest_range[0] != f->guest_range[1])
-		check_bad(k, KEY("hostSocket"), "leads to one socket or one port of the guest: give guestSocket or guestPort");
+		check_bad(k, KEY("hostSocket"),
+			  "leads to one socket or one port of the guest: give guestSocket or guestPort");
 }
 
 static void check_forward(struct check *k, size_t i)
@@ -55,7 +57,8 @@ static void check_forward(struct check *k, size_t i)
 	size_t errors = k->f->errors;
 
 	if (f->guest_ip_must_be_zero && strcmp(f->guest_ip, "0.0.0.0"))
-		check_bad(k, KEY("guestIPMustBeZero"), "can only be true when `portForwards[%zu].guestIP` is 0.0.0.0", i);
+		check_bad(k, KEY("guestIPMustBeZero"),
+			  "can only be true when `portForwards[%zu].guestIP` is 0.0.0.0", i);
 	if (f->reverse && (!f->guest_socket || !f->host_socket))
 		check_bad(k, KEY("reverse"), "needs both guestSocket and hostSocket");
 	check_side(k, i, "guest", f->guest_port, f->guest_range, f->guest_socket);

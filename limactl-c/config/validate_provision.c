@@ -93,7 +93,7 @@ static void check_one(struct check *k, size_t i, const struct mode *mode)
 			   "ansible is deprecated; run ansible-playbook yourself once the instance is up");
 	if (p->script && strstr(p->script, "LIMA_CIDATA"))
 		check_warn(k, xasprintf("provision[%zu].script", i),
-			   "uses LIMA_CIDATA variables, which are no part of the format; use {{.User}}, {{.Home}}, …");
+			   "uses LIMA_CIDATA variables, which are no part of the format; use {{.User}}, {{.Home}} …");
 	for (size_t j = 0; j < sizeof(parts) / sizeof(*parts); j++)
 		check_part(k, i, &parts[j], mode);
 }

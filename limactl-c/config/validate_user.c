@@ -44,8 +44,8 @@ static void check_shell(struct check *k)
 		if (!strcasecmp(name, windows[i]))
 			return;
 	}
-	check_bad(k, xstrdup("user.shell"), "must be one of [cmd.exe powershell.exe pwsh.exe] for Windows; got \"%.100s\"",
-		  shell);
+	check_bad(k, xstrdup("user.shell"),
+		  "must be one of [cmd.exe powershell.exe pwsh.exe] for Windows; got \"%.100s\"", shell);
 }
 
 static void check_sudo(struct check *k)

@@ -7,7 +7,7 @@
 #include "limactl-c/base/finding.h"
 #include "limactl-c/config/config.h"
 
-/* A path under way: one step more than up (NULL: none). Made on the stack while walking, written out only when needed. */
+/* A path under way: one step more than up (NULL: none). Made on the stack while walking, written out when needed. */
 struct cfg_path {
 	const struct cfg_path *up;
 	const char *name; /* of a key; NULL: an element of a list */
@@ -19,6 +19,7 @@ bool where_given(const struct cfg *c, const char *path); /* null counts as not g
 const struct ynode *where_node(const struct cfg *c, const char *path); /* NULL: not given */
 /* The place of the path, of the closest thing around it, or of no line in the file called name. */
 struct place where_place(const struct cfg *c, const char *name, const char *path);
-struct place where_key_place(const struct cfg *c, const char *name, const char *path); /* the same for a mapping's key */
+/* The same for the key of a mapping. */
+struct place where_key_place(const struct cfg *c, const char *name, const char *path);
 
 #endif

@@ -36,7 +36,8 @@ static const struct row {
 	{ "probes", ASK_COUNT, CFG(probes), false, NULL, "remove it; ports are forwarded as they open" },
 	{ "copyToHost", ASK_COUNT, CFG(copies), false, NULL, NULL },
 	{ "firmware.images", ASK_COUNT, CFG(firmware.images), false, NULL, NULL },
-	{ "firmware.legacyBIOS", ASK_TRUE, CFG(firmware.legacy_bios), true, NULL, "it makes no difference to direct boot" },
+	{ "firmware.legacyBIOS", ASK_TRUE, CFG(firmware.legacy_bios), true, NULL,
+	  "it makes no difference to direct boot" },
 	{ "dns", ASK_COUNT, CFG(dns_count), false, NULL, NULL },
 	{ "hostResolver.hosts", ASK_COUNT, CFG(host_resolver.hosts), false, NULL,
 	  "remove it; a provision script may add to /etc/hosts" },
@@ -75,8 +76,10 @@ struct asking {
 static bool is_asked(const struct cfg *c, const struct row *r)
 {
 	const void *field = (const char *)c + r->at;
-	const char *text = *(const char *const *)field;
+	const char *text = NULL;
 
+	if (r->ask == ASK_TEXT || r->ask == ASK_TEXT_GIVEN)
+		text = *(const char *const *)field;
 	switch (r->ask) {
 	case ASK_COUNT:
 		return *(const size_t *)field;
@@ -114,15 +117,16 @@ static void ask_provision(struct asking *a)
 
 		if (!strcmp(mode, "boot") || !strcmp(mode, "system"))
 			continue;
-		text = xasprintf("%s is not carried out by this version yet: use boot or system, or remove the script", mode);
+		text = xasprintf("%s is not carried out by this version yet: use boot or system, or remove the script",
+				 mode);
 		say_element(a, "provision", i, "mode", text);
 	}
 }
 
 static void ask_forwards(struct asking *a)
 {
-	static const char sockets[] = "a socket is forwarded only to a socket by this version yet: give both guestSocket and "
-				      "hostSocket";
+	static const char sockets[] = "a socket is forwarded only to a socket by this version yet: give both "
+				      "guestSocket and hostSocket";
 
 	for (size_t i = 0; i < a->c->forwards; i++) {
 		const struct cfg_port_forward *f = &a->c->forward[i];

@@ -27,7 +27,12 @@ static void must(int yes)
 static bool read_texts(struct cfg_text instance, struct cfg_text override, struct cfg *c)
 {
 	const struct cfg_input in = {
-		.instance = instance, .override = override, .host = &host, .name = "x", .dir = "/l/x", .lima_home = "/l",
+		.instance = instance,
+		.override = override,
+		.host = &host,
+		.name = "x",
+		.dir = "/l/x",
+		.lima_home = "/l",
 	};
 	struct findings f = { 0 };
 	bool ok = cfg_read(&in, c, &f);

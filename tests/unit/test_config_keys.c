@@ -106,12 +106,12 @@ static void test_each_allowed_value_is_taken(void **state)
 	for (size_t i = 0; i < schema_count; i++) {
 		const struct key *k = &schema[i];
 		const char *p = k->allowed;
-		bool words = k->type == KEY_STRING || k->type == KEY_FLAGS || k->type == KEY_STRINGS, list = k->type != KEY_STRING;
+		bool list = k->type == KEY_FLAGS || k->type == KEY_STRINGS, words = list || k->type == KEY_STRING;
 		char word[64];
 
 		while (words && p && schema_next_word(&p, word, sizeof(word))) {
-			auto_free char *value = xasprintf(list ? "[%s]" : "%s", word), *text = template_with(k->path, value);
-			auto_free char *path = shown(k->path);
+			auto_free char *value = xasprintf(list ? "[%s]" : "%s", word), *path = shown(k->path);
+			auto_free char *text = template_with(k->path, value);
 			auto_loaded l = load(text, &cfg_test_host);
 			const struct finding *f = finding_of(&l, path);
 
@@ -177,7 +177,8 @@ static void test_each_wrong_value_is_refused_at_its_place(void **state)
 		auto_loaded l = load(text, &cfg_test_host);
 		const struct finding *f = finding_of(&l, k->moved ? k->moved : path);
 
-		if (l.ok || !f || !strstr(f->text, wrong[k->type].says) || f->at.line != 1 || strcmp(f->at.file, "t.yaml"))
+		if (l.ok || !f || !strstr(f->text, wrong[k->type].says) || f->at.line != 1 ||
+		    strcmp(f->at.file, "t.yaml"))
 			fail_msg("%sis not refused with \"%s\" but\n%s", text, wrong[k->type].says, l.lines);
 	}
 }

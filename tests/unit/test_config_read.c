@@ -23,7 +23,8 @@ static struct loaded load_layers(const char *defaults, const char *instance, con
 
 static void test_override_wins_over_instance_wins_over_default(void **state)
 {
-	auto_loaded l = load_layers("cpus: 1\nmemory: 1GiB\ndisk: 1GiB\n", IMAGE "cpus: 2\nmemory: 2GiB\n", "cpus: 3\n");
+	auto_loaded l = load_layers("cpus: 1\nmemory: 1GiB\ndisk: 1GiB\n", IMAGE "cpus: 2\nmemory: 2GiB\n",
+				    "cpus: 3\n");
 
 	(void)state;
 	assert_true(l.ok);
@@ -34,7 +35,8 @@ static void test_override_wins_over_instance_wins_over_default(void **state)
 
 static void test_each_finding_names_its_own_file(void **state)
 {
-	auto_loaded l = load_layers("cpus: x\nsshh: {}\n", IMAGE "memory: y\n", "dns: [z]\nhostResolver: {enabled: false}\n");
+	auto_loaded l = load_layers("cpus: x\nsshh: {}\n", IMAGE "memory: y\n",
+				    "dns: [z]\nhostResolver: {enabled: false}\n");
 
 	(void)state;
 	assert_false(l.ok);
@@ -47,13 +49,14 @@ static void test_each_finding_names_its_own_file(void **state)
 
 static void test_elements_of_joined_lists_keep_their_places(void **state)
 {
-	auto_loaded l = load_layers("portForwards: [{guestPort: 22}]\n", IMAGE "portForwards:\n- {guestPort: 1}\n- {guestPort: 22}\n",
-				    NULL);
+	auto_loaded l = load_layers("portForwards: [{guestPort: 22}]\n",
+				    IMAGE "portForwards:\n- {guestPort: 1}\n- {guestPort: 22}\n", NULL);
 
 	(void)state;
 	assert_false(l.ok);
-	assert_string_equal(l.lines, "default.yaml:1:28: portForwards[2].guestPort: must not be 22, the host's own ssh\n"
-				     "t.yaml:4:15: portForwards[1].guestPort: must not be 22, the host's own ssh\n");
+	assert_string_equal(l.lines,
+			    "default.yaml:1:28: portForwards[2].guestPort: must not be 22, the host's own ssh\n"
+			    "t.yaml:4:15: portForwards[1].guestPort: must not be 22, the host's own ssh\n");
 }
 
 static void test_a_layer_that_is_no_yaml_is_named(void **state)
@@ -90,6 +93,15 @@ static void test_parameters_of_other_layers_need_no_use(void **state)
 	assert_int_equal(l.cfg.params, 2);
 }
 
+static void test_merge_keys_are_carried_out(void **state)
+{
+	auto_loaded l = load_ok(IMAGE "portForwards:\n- &r {guestPort: 1, proto: tcp}\n- {<<: *r, guestPort: 2}\n");
+
+	(void)state;
+	assert_string_equal(l.cfg.forward[1].proto, "tcp");
+	assert_int_equal(l.cfg.forward[1].guest_port, 2);
+}
+
 static void test_deprecated_keys_fill_what_is_not_given(void **state)
 {
 	auto_loaded l = load_ok(IMAGE "cpuType: {x86_64: max, aarch64: cortex-a72}\n"
@@ -118,7 +130,8 @@ static void assert_place(const struct ynode *n, const char *file, unsigned line)
 static void test_the_tree_knows_where_values_were_given(void **state)
 {
 	auto_pool p = yn_pool_new();
-	auto_loaded l = load_layers("env: {A: x}\n", IMAGE "cpus: 2\nportForwards:\n- guestPort: 80\n", "memory: 2GiB\n");
+	auto_loaded l = load_layers("env: {A: x}\n", IMAGE "cpus: 2\nportForwards:\n- guestPort: 80\n",
+				    "memory: 2GiB\n");
 	const struct ynode *t = cfg_tree(&l.cfg, p), *forward;
 
 	(void)state;
@@ -134,7 +147,8 @@ static void test_the_tree_knows_where_values_were_given(void **state)
 
 static void test_places_of_paths(void **state)
 {
-	auto_loaded l = load_ok("images:\n- location: /a\nhostResolver:\n  hosts:\n    a: x\n    a.b: y\nuser: {name: null}\n");
+	auto_loaded l = load_ok("images:\n- location: /a\nhostResolver:\n  hosts:\n    a: x\n    a.b: y\n"
+				"user: {name: null}\n");
 	static const struct {
 		const char *path;
 		unsigned line;
@@ -222,6 +236,7 @@ int main(void)
 		cmocka_unit_test(test_a_layer_that_is_no_yaml_is_named),
 		cmocka_unit_test(test_unknown_keys_are_warnings_when_lenient),
 		cmocka_unit_test(test_parameters_of_other_layers_need_no_use),
+		cmocka_unit_test(test_merge_keys_are_carried_out),
 		cmocka_unit_test(test_deprecated_keys_fill_what_is_not_given),
 		cmocka_unit_test(test_the_tree_knows_where_values_were_given),
 		cmocka_unit_test(test_places_of_paths),

@@ -49,8 +49,10 @@ static const struct {
 	  "t.yaml:2:33: provision[1].mode: user is not carried out by this version yet: use boot or system" },
 	{ "provision: [{mode: data, path: /a, content: b}]", "provision[0].mode: data is not carried out" },
 	{ "portForwards: [{guestSocket: /a, hostSocket: /b, reverse: true}]", "portForwards[0].reverse: " YET },
-	{ "portForwards: [{guestSocket: /a, hostPort: 1}]", "portForwards[0].guestSocket: a socket is forwarded only to a socket" },
-	{ "portForwards: [{guestPort: 1, hostSocket: b}]", "portForwards[0].hostSocket: a socket is forwarded only to a socket" },
+	{ "portForwards: [{guestSocket: /a, hostPort: 1}]",
+	  "portForwards[0].guestSocket: a socket is forwarded only to a socket" },
+	{ "portForwards: [{guestPort: 1, hostSocket: b}]",
+	  "portForwards[0].hostSocket: a socket is forwarded only to a socket" },
 	{ "os: FreeBSD", "t.yaml:2:5: os: only Linux guests are possible in this version" },
 	{ "arch: s390x", "t.yaml:1:9: images: there is none for architecture s390x" },
 };
@@ -66,7 +68,8 @@ static void test_what_would_be_missed_is_refused(void **state)
 		auto_loaded l = load_ok(text);
 
 		if (supported(&l.cfg, &lines) || !strstr(lines.data, refused[i].says))
-			fail_msg("%sis not refused with \"%s\" but\n%s", text, refused[i].says, lines.data ? lines.data : "");
+			fail_msg("%sis not refused with \"%s\" but\n%s", text, refused[i].says,
+				 lines.data ? lines.data : "");
 	}
 }
 
@@ -95,7 +98,8 @@ static void test_what_is_done_otherwise_is_warned_of(void **state)
 		auto_loaded l = load_ok(text);
 
 		if (!supported(&l.cfg, &lines) || !lines.data || !strstr(lines.data, warned[i].says))
-			fail_msg("%sis not warned of with \"%s\" but\n%s", text, warned[i].says, lines.data ? lines.data : "");
+			fail_msg("%sis not warned of with \"%s\" but\n%s", text, warned[i].says,
+				 lines.data ? lines.data : "");
 	}
 }
 
