@@ -125,17 +125,17 @@ bool slice_is_open(const struct ynode *n)
 	       !chomps(last, '-');
 }
 
-/* In a block collection only "- " of lists around may stand before a key or a dash. */
+/* In a block collection only "- " of lists around may stand before a key or a dash. Looks no further back than needed: lines
+ * between brackets may be long. */
 static bool begins_block(struct slice *s)
 {
 	const char *text = s->source->text;
-	size_t line = slice_line_start(s->source, s->from);
+	size_t top = slice_mark(s->source), line = s->from;
 
-	s->own_line = true;
-	for (size_t i = line; i < s->from; i++) {
-		if (text[i] == '-' && text[i + 1] == ' ' && (i == line || text[i - 1] == ' '))
+	for (s->own_line = true; line > top && text[line - 1] != '\n'; line--) {
+		if (text[line - 1] == '-' && text[line] == ' ' && (line - 1 == top || strchr(" \n", text[line - 2])))
 			s->own_line = false;
-		else if (text[i] != ' ')
+		else if (text[line - 1] != ' ')
 			return false;
 	}
 	s->column = s->from - line;
@@ -166,17 +166,21 @@ bool slice_key(const struct ynode *key, struct slice *s)
 	return true;
 }
 
-/* A dash that ends the line of which all up to at was looked at; SIZE_MAX when there is none. */
-static size_t dash_before(const struct yn_source *source, size_t at)
+static bool is_dash(const struct yn_source *source, size_t at)
 {
-	const char *text = source->text;
-	size_t line = slice_line_start(source, at);
+	size_t top = slice_mark(source);
 
-	while (at > line && (text[at - 1] == ' ' || text[at - 1] == '\t'))
+	return source->text[at] == '-' && (at == top || strchr(" \n", source->text[at - 1]));
+}
+
+/* Back over blanks. */
+static size_t unskip_blanks(const struct yn_source *source, size_t at)
+{
+	size_t top = slice_mark(source);
+
+	while (at > top && (source->text[at - 1] == ' ' || source->text[at - 1] == '\t'))
 		at--;
-	if (at > line && text[at - 1] == '-' && (at - 1 == line || text[at - 2] == ' '))
-		return at - 1;
-	return SIZE_MAX;
+	return at;
 }
 
 /* The end of what a line says before its comment. */
@@ -191,23 +195,26 @@ static size_t said(const struct yn_source *source, size_t line)
 	return at;
 }
 
+/* In the item's line, or alone in a line above with nothing but comments and empty lines between; SIZE_MAX: nowhere. */
+static size_t find_dash(const struct yn_source *source, size_t at)
+{
+	size_t top = slice_mark(source), line;
+
+	at = unskip_blanks(source, at);
+	if (at > top && source->text[at - 1] != '\n')
+		return is_dash(source, at - 1) ? at - 1 : SIZE_MAX;
+	for (line = at; line > top;) {
+		line = slice_line_start(source, line - 1);
+		at = unskip_blanks(source, said(source, line));
+		if (at > line)
+			return is_dash(source, at - 1) ? at - 1 : SIZE_MAX;
+	}
+	return SIZE_MAX;
+}
+
 bool slice_dash(const struct ynode *item, struct slice *s)
 {
-	const struct yn_source *source = item->source;
-	size_t line = slice_line_start(source, item->start), top = slice_mark(source);
-
-	*s = (struct slice){ .source = source };
-	s->from = dash_before(source, item->start);
-	/* A dash alone in a line above, with comments and empty lines between. */
-	if (s->from == SIZE_MAX && skip_blanks(source, line) < item->start)
-		return false;
-	while (s->from == SIZE_MAX && line > top) {
-		line = slice_line_start(source, line - 1);
-		s->from = dash_before(source, said(source, line));
-		if (s->from == SIZE_MAX && skip_blanks(source, line) < said(source, line) &&
-		    skip_blanks(source, line) != slice_line_end(source, line))
-			return false;
-	}
+	*s = (struct slice){ .source = item->source, .from = find_dash(item->source, item->start) };
 	if (s->from == SIZE_MAX || !begins_block(s))
 		return false;
 	find_head(s);
