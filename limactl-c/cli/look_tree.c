@@ -4,6 +4,7 @@
 #include "lib/cleanup.h"
 #include "limactl-c/base/fs.h"
 #include "limactl-c/cli/look.h"
+#include "limactl-c/config/vars.h"
 
 /* Members of an instance: the names in templates of --format and in JSON, and what an unset one is there. */
 static const struct {
@@ -116,7 +117,7 @@ static void set_host(struct yn_pool *p, struct ynode *o, const char *dir)
 
 struct ynode *look_tree(const struct look *l, struct yn_pool *p)
 {
-	auto_free char *hostname = plan_hostname(l->inst.name);
+	auto_free char *hostname = vars_hostname(l->inst.name);
 	struct ynode *o = yn_map(p);
 
 	set_string(p, o, "name", l->inst.name);

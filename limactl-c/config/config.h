@@ -247,11 +247,4 @@ void cfg_free(struct cfg *c); /* *c is empty afterwards */
 /* A filled configuration as one line of JSON, which is YAML too. malloc'd. */
 char *cfg_dump(const struct cfg *c);
 
-/* Replaces "{{.NAME}}" by the value; what is not among the n variables stays as it stands.
- * malloc'd. */
-struct cfg_var {
-	const char *name, *value;
-};
-char *cfg_expand(const char *text, const struct cfg_var *var, size_t n);
-
 #endif

@@ -37,7 +37,7 @@ static void set_user(struct making *m)
 	set(p, "user.name", c->user.name);
 	set_number(p, "user.uid", c->user.uid);
 	set_number(p, "user.gid", c->user.uid);
-	set(p, "user.home", m->guest_home);
+	set(p, "user.home", c->user.home);
 	if (c->user.shell)
 		set(p, "user.shell", c->user.shell);
 	if (c->user.comment)
@@ -73,7 +73,7 @@ static void add_script(struct making *m, const struct cfg_provision *from)
 	auto_free char *key = xasprintf("provision.%02zu.mode", p->scripts - 1);
 
 	s->mode = xstrdup(from->mode);
-	s->text = making_guest_text(m, from->script);
+	s->text = xstrdup(from->script);
 	set(p, key, s->mode);
 }
 

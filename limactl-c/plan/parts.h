@@ -6,23 +6,13 @@
 #include "limactl-c/plan/host.h"
 #include "limactl-c/plan/plan.h"
 
-enum { MAKING_FIELDS = 16 };
-
 /* A plan being made. */
 struct making {
 	const struct cfg *c;
 	const struct plan_host *h;
 	const struct plan_images *images;
 	struct plan *p;
-	/* What {{.Field}} stands for on the host's side (Dir, Home of the host's user) and the guest's. */
-	struct cfg_var host_field[MAKING_FIELDS], guest_field[MAKING_FIELDS];
-	size_t host_fields, guest_fields;
-	char uid[16], host_uid[16];
-	char *guest_home;
 };
-
-char *making_host_text(const struct making *m, const char *text);
-char *making_guest_text(const struct making *m, const char *text);
 
 /* Each fills its members of m->p. */
 int plan_make_ports(struct making *m, struct err *e);   /* rule, socket */

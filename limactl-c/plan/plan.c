@@ -16,21 +16,6 @@ enum {
 	TB_SIZE = 512,      /* MiB: what a boot with Docker fills; QEMU's own default is a gigabyte */
 };
 
-char *making_host_text(const struct making *m, const char *text)
-{
-	return cfg_expand(text, m->host_field, m->host_fields);
-}
-
-char *making_guest_text(const struct making *m, const char *text)
-{
-	return cfg_expand(text, m->guest_field, m->guest_fields);
-}
-
-char *plan_hostname(const char *name)
-{
-	return vars_hostname(name);
-}
-
 /* A locally administered address that stays the same as long as the folder does (FNV-1a of its path). */
 static char *mac_of(const char *dir)
 {
@@ -170,29 +155,6 @@ int plan_make_machine(struct making *m, struct err *e)
 	return make_boot(m, pf, e);
 }
 
-static void make_fields(struct making *m)
-{
-	const struct cfg *c = m->c;
-	struct plan *p = m->p;
-	const struct cfg_var host[] = {
-		{ "Name", p->name },      { "Dir", p->dir },         { "User", m->h->user },
-		{ "UID", m->host_uid },   { "Home", m->h->home },    { "Instance", p->name },
-		{ "LimaHome", m->h->lima_home }, { "GlobalTempDir", "/tmp" }, { "Hostname", p->hostname },
-	};
-	const struct cfg_var guest[] = {
-		{ "Name", p->name }, { "Hostname", p->hostname }, { "User", c->user.name }, { "UID", m->uid },
-	};
-
-	snprintf(m->host_uid, sizeof(m->host_uid), "%u", m->h->uid);
-	snprintf(m->uid, sizeof(m->uid), "%u", c->user.uid);
-	memcpy(m->host_field, host, sizeof(host));
-	m->host_fields = sizeof(host) / sizeof(*host);
-	memcpy(m->guest_field, guest, sizeof(guest));
-	m->guest_fields = sizeof(guest) / sizeof(*guest);
-	m->guest_home = making_guest_text(m, c->user.home);
-	m->guest_field[m->guest_fields++] = (struct cfg_var){ "Home", m->guest_home };
-}
-
 static void make_idle(struct making *m)
 {
 	m->p->idle_when = xstrdup(m->c->idle.when);
@@ -206,12 +168,10 @@ int plan_make(const struct cfg *c, const struct plan_host *h, const struct plan_
 	struct making m = { .c = c, .h = h, .images = images, .p = out };
 	int rc;
 
-	*out = (struct plan){ .name = xstrdup(name), .dir = xstrdup(dir), .hostname = plan_hostname(name) };
-	make_fields(&m);
+	*out = (struct plan){ .name = xstrdup(name), .dir = xstrdup(dir), .hostname = vars_hostname(name) };
 	make_idle(&m);
-	out->message = c->message ? making_host_text(&m, c->message) : xstrdup("");
+	out->message = xstrdup(c->message ? c->message : "");
 	rc = plan_make_machine(&m, e) < 0 || plan_make_ports(&m, e) < 0 || plan_make_guest(&m, e) < 0 ? -1 : 0;
-	free(m.guest_home);
 	if (rc < 0)
 		plan_free(out);
 	return rc;

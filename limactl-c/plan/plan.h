@@ -135,7 +135,6 @@ bool plan_supported(const struct cfg *c, const char *name, struct findings *f);
 /* What can be said before anything is fetched: whether such a configuration can be carried out here at all. */
 int plan_possible(const struct cfg *c, const struct plan_host *h, struct err *e);
 
-char *plan_hostname(const char *name); /* of an instance's guest, as Lima's; malloc'd */
 
 /* The settings as the guest reads them (lib/settings.h); malloc'd. */
 char *plan_settings_text(const struct plan *p, struct err *e);

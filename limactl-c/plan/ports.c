@@ -77,7 +77,7 @@ static int add_rule(struct plan *p, const struct cfg_port_forward *f, size_t i, 
 static int add_socket(struct making *m, const struct cfg_port_forward *f, size_t i, struct err *e)
 {
 	struct plan *p = m->p;
-	auto_free char *host = f->host_socket ? making_host_text(m, f->host_socket) : NULL;
+	const char *host = f->host_socket;
 	struct plan_socket *s;
 	struct sockaddr_un sa;
 
@@ -86,8 +86,8 @@ static int add_socket(struct making *m, const struct cfg_port_forward *f, size_t
 			       "portForwards[%zu]: a socket is forwarded only to a socket in this version; "
 			       "give both guestSocket and hostSocket", i);
 	s = PLAN_APPEND(p->socket, p->sockets);
-	s->guest_path = making_guest_text(m, f->guest_socket);
-	s->host_path = host[0] == '/' ? steal(&host) : xasprintf("%s/%s/%s", p->dir, path_file(PATH_SOCK_DIR), host);
+	s->guest_path = xstrdup(f->guest_socket);
+	s->host_path = host[0] == '/' ? xstrdup(host) : xasprintf("%s/%s/%s", p->dir, path_file(PATH_SOCK_DIR), host);
 	if (sock_unix_addr(s->host_path, &sa, e) < 0)
 		return err_wrap(e, "portForwards[%zu].hostSocket", i);
 	return 0;

@@ -241,38 +241,6 @@ static void test_the_cpu_type_of_the_guests_architecture_is_taken(void **state)
 	}
 }
 
-static void test_variables_are_expanded_and_others_stay(void **state)
-{
-	static const struct cfg_var vars[] = { { "Dir", "/home/j/.lima/x" },
-					       { "Name", "x" },
-					       { "E", "" } };
-	static const struct {
-		const char *text, *result;
-	} rows[] = {
-		{ "", "" },
-		{ "plain", "plain" },
-		{ "{{.Dir}}/sock", "/home/j/.lima/x/sock" },
-		{ "a{{ .Name }}b{{\t.Name\t}}c", "axbxc" },
-		{ "{{.E}}", "" },
-		{ "{{.Home}}", "{{.Home}}" },
-		{ "{{.Dirs}} {{.Di}}", "{{.Dirs}} {{.Di}}" },
-		{ "{{Dir}} {{ . Dir}} {{.Dir} {.Dir}} {{.Dir",
-		  "{{Dir}} {{ . Dir}} {{.Dir} {.Dir}} {{.Dir" },
-		{ "{{{.Name}}}", "{x}" },
-		{ "{{ not a template }} $5", "{{ not a template }} $5" },
-		{ "{{.Name}}{{.Name}}", "xx" },
-		{ "{{", "{{" },
-		{ "{{.", "{{." },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		auto_free char *out = cfg_expand(rows[i].text, vars, 3);
-
-		assert_string_equal(out, rows[i].result);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -286,7 +254,6 @@ int main(void)
 		cmocka_unit_test(test_direct_boot_where_the_image_has_a_kernel),
 		cmocka_unit_test(test_the_engine_disk_may_depend_on_the_architecture),
 		cmocka_unit_test(test_the_cpu_type_of_the_guests_architecture_is_taken),
-		cmocka_unit_test(test_variables_are_expanded_and_others_stay),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,7 +64,8 @@ static int make(const char *name, const char *text, struct plan *p, struct err *
 {
 	auto_plan_host h = facts_of(text);
 	struct cfg_host facts = plan_host_facts(&h);
-	struct cfg_input in = { .instance = { name, text, strlen(text) }, .host = &facts };
+	struct cfg_input in = { .instance = { name, text, strlen(text) }, .host = &facts,
+				.name = "box", .dir = DIR, .lima_home = "/home/jane/.lima" };
 	struct findings f = { 0 };
 	struct plan_images im = { 0 };
 	struct cfg c;
@@ -206,14 +207,6 @@ static void test_machine_text(void **state)
 	}
 }
 
-static void test_hostname(void **state)
-{
-	auto_free char *name = plan_hostname("a.b_c-d");
-
-	(void)state;
-	assert_string_equal(name, "lima-a-b-c-d");
-}
-
 static void test_virtualization_flags(void **state)
 {
 	(void)state;
@@ -232,7 +225,6 @@ int main(void)
 		cmocka_unit_test(test_socket_path_too_long),
 		cmocka_unit_test(test_settings_text),
 		cmocka_unit_test(test_machine_text),
-		cmocka_unit_test(test_hostname),
 		cmocka_unit_test(test_virtualization_flags),
 	};
 
