@@ -189,14 +189,14 @@ static struct place line_place(const struct filling *x, const char *path, unsign
 
 static void report(const struct filling *x, const char *path, unsigned line, const char *what)
 {
+	static const char braces[] = "braces that are meant for others are written {{\"{{\"}}";
 	struct place at = line_place(x, path, line);
-	void (*finding)(struct findings *, struct place, const char *, const char *, ...) =
-		x->in->strict ? finding_error : finding_warning;
 
-	finding(x->f, at, path,
-		"%s; so the whole text stays as it is, with none of its {{ }} filled; braces that are meant for others are "
-		"written {{\"{{\"}}",
-		what);
+	if (x->in->strict)
+		finding_error(x->f, at, path, "%s; %s", what, braces);
+	else
+		finding_warning(x->f, at, path,
+				"%s; so the whole text stays as it is, with none of its {{ }} filled; %s", what, braces);
 }
 
 static int render(struct filling *x, enum scope scope, const char *text, struct buf *out, unsigned *line, struct err *e)
