@@ -5,7 +5,6 @@
 #include "limactl-c/cli/source.h"
 #include "limactl-c/config/embed.h"
 #include "limactl-c/config/locator.h"
-#include "limactl-c/yaml/emit.h"
 #include "limactl-c/yaml/parse.h"
 #include "limactl-c/yaml/patch.h"
 
@@ -53,7 +52,7 @@ static int fill(const char *locator, struct buf *out, struct err *e)
 
 	if (setup_read(&s, locator, e) < 0 || setup_embed(&s, e) < 0 || setup_check(&s, e) < 0)
 		return -1;
-	return yn_emit(cfg_tree(&s.cfg, p), out) < 0
+	return print_yaml(cfg_tree(&s.cfg, p), out) < 0
 		       ? err_set(e, ERR_INVALID, "the template is larger than %d bytes", COPY_MAX)
 		       : 0;
 }

@@ -7,7 +7,6 @@
 #include "limactl-c/cli/print.h"
 #include "limactl-c/cli/say.h"
 #include "limactl-c/cli/setup.h"
-#include "limactl-c/yaml/emit.h"
 
 struct validate_opts {
 	struct setup_rules rules;
@@ -21,11 +20,11 @@ static int print_filled(const struct setup *s, const struct validate_opts *o, bo
 {
 	auto_buf text = BUF_INIT(FILLED_MAX);
 	auto_pool p = yn_pool_new();
-	const struct ynode *tree = cfg_tree(&s->cfg, p);
+	struct ynode *tree = cfg_tree(&s->cfg, p);
 	int rc = apart ? buf_adds(&text, "---\n") : 0;
 
 	if (rc == 0)
-		rc = o->explain ? explain(tree, &s->places, &text) : yn_emit(tree, &text);
+		rc = o->explain ? explain(tree, &s->places, &text) : print_yaml(tree, &text);
 	if (rc < 0)
 		return err_set(e, ERR_INVALID, "the template is larger than %d bytes", FILLED_MAX);
 	return print_to("-", &text, e);
