@@ -80,7 +80,18 @@ static const char *text_of(const struct buf *b)
 	return b->data ? b->data : "";
 }
 
-/* Every mistake of the text is said; NULL then. */
+/* What is wrong with the text as YAML is said, and in the same run what is wrong with its values. Those of a base
+ * are not known then, and would be missed. */
+static void say_mistakes(struct setup *s, const struct ynode *root, struct findings *f, struct err *e)
+{
+	findings_result(f, s->label, e);
+	if (root && root->kind == YN_MAP && !yn_get(root, "base"))
+		setup_check(s, e);
+	else
+		findings_say(f);
+}
+
+/* NULL when the text is no mapping in YAML; every mistake is said. */
 static const struct ynode *parse(struct setup *s, struct err *e)
 {
 	struct findings f = { 0 };
@@ -92,8 +103,8 @@ static const struct ynode *parse(struct setup *s, struct err *e)
 	if (root && root->kind != YN_MAP)
 		finding_error(&f, yn_place(root), NULL, "a mapping of keys to values is needed, not %s",
 			      yn_kind_word(root->kind));
-	if (findings_result(&f, s->label, e) < 0) {
-		findings_say(&f);
+	if (f.errors) {
+		say_mistakes(s, root, &f, e);
 		root = NULL;
 	}
 	findings_fini(&f);

@@ -294,8 +294,14 @@ an_editor() {
 	printf 'images: [{location: /dev/null}]\ncpus: x\ncups: 1\n' >bad.yaml
 	run -1 --separate-stderr limactl-c validate bad.yaml
 	equals "$output" ""
+	equals "${#stderr_lines[@]}" 3
 	contains "${stderr_lines[0]}" 'level=error msg="bad.yaml:2:7: cpus: '
 	contains "${stderr_lines[1]}" 'bad.yaml:3:1: cups: '
+	echo "cpus: 2" >>bad.yaml
+	run -1 --separate-stderr limactl-c validate bad.yaml
+	contains "$stderr" "given twice"
+	contains "$stderr" "bad.yaml: 3 errors"
+	sed -i '$d' bad.yaml
 	run -1 --separate-stderr limactl-c validate --log-format json bad.yaml
 	jq -es 'any(.path == "cpus" and .level == "error" and .file == "bad.yaml" and .line == 2 and .column == 7 and
 		(.msg | length > 0) and (.time | length > 0))' <<<"$stderr"
