@@ -290,8 +290,7 @@ static bool put_text(struct emitter *m, const struct ynode *root)
 	    !says(from->source->text, from->source->len, root))
 		return false;
 	put_lines(m, &all, mark, all.source->len, 0);
-	if (!m->out->len || m->out->data[m->out->len - 1] != '\n')
-		emit_line_end(m);
+	emit_line_end(m);
 	return true;
 }
 
