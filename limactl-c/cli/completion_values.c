@@ -98,7 +98,10 @@ static bool is_literal(const char *word)
 static void add_value(struct completion *c, const char *word)
 {
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		if (!strcmp(kinds[i].word, word)) {
+		size_t n = strlen(kinds[i].word);
+
+		/* "DIR[:w]" is a folder too. */
+		if (!strncmp(kinds[i].word, word, n) && (!word[n] || word[n] == '[')) {
 			kinds[i].add(c);
 			return;
 		}

@@ -36,6 +36,7 @@ in_bash() {
 	equals "$(in_bash list --json = t)" true
 	equals "$(in_bash list --json =)" "true false"
 	equals "$(in_bash --tty = true li)" list
+	equals "$(in_bash create --mount-type = v)" virtiofs
 	equals "$(in_bash create template : minimal-docker-o)" minimal-docker-offline
 	equals "$(in_bash create templ)" "$(limactl-c info | jq -r '[.templates[].name | select(test("^_") | not) | "template:" + .] | join(" ")')"
 }
