@@ -124,5 +124,6 @@ teardown() { cli_teardown; }
 	done
 	equals "$(limactl-c info --yq '.vmTypes[0]')" qemu
 	equals "$(jq -c .vmTypesEx.qemu <<<"$output")" '{"location":"internal"}'
+	equals "$(jq -r .defaultTemplate.memory <<<"$output")" "$(limactl-c template yq template:default .memory)"
 	run -1 limactl-c info more
 }
