@@ -208,6 +208,8 @@ static void test_an_unchanged_document_keeps_its_text(void **state)
 	(void)state;
 	assert_stays("# head\n\na:   1   # c\n\n\nb: [x,  y]\nc: &x {k: 'v'}\nd: *x\n# end\n");
 	assert_stays("---\n- 'a'\n-   >\n  folded\n  text\n...\n");
+	assert_stays("a: 1\n\n\n");
+	assert_stays("a: |+\n  x\n\n");
 	assert_emits(yn_copy(pool, tree("\xef\xbb\xbf# c\r\na: 1\r\n")), "# c\na: 1\n");
 	assert_emits(yn_copy(pool, tree("a: 1")), "a: 1\n");
 	assert_emits(tree(""), "{}\n");
