@@ -145,6 +145,19 @@ static void test_the_tree_knows_where_values_were_given(void **state)
 	assert_place(yn_get(forward, "hostPortRange"), NULL, 0);
 }
 
+static void test_what_plain_takes_away_leaves_the_places_of_the_rest(void **state)
+{
+	auto_pool p = yn_pool_new();
+	auto_loaded l = load_ok(IMAGE "plain: true\nportForwards:\n- guestPort: 1\n- guestPort: 2\n  static: true\n"
+				      "- guestPort: 3\n- guestPort: 4\n  static: true\n");
+	const struct ynode *rules = yn_get(cfg_tree(&l.cfg, p), "portForwards");
+
+	(void)state;
+	assert_int_equal(rules->count, 2);
+	assert_place(yn_get(rules->item[0], "guestPort"), "t.yaml", 5);
+	assert_place(yn_get(rules->item[1], "guestPort"), "t.yaml", 8);
+}
+
 static void test_places_of_paths(void **state)
 {
 	auto_loaded l = load_ok("images:\n- location: /a\nhostResolver:\n  hosts:\n    a: x\n    a.b: y\n"
@@ -239,6 +252,7 @@ int main(void)
 		cmocka_unit_test(test_merge_keys_are_carried_out),
 		cmocka_unit_test(test_deprecated_keys_fill_what_is_not_given),
 		cmocka_unit_test(test_the_tree_knows_where_values_were_given),
+		cmocka_unit_test(test_what_plain_takes_away_leaves_the_places_of_the_rest),
 		cmocka_unit_test(test_places_of_paths),
 		cmocka_unit_test(test_network_addresses_are_the_same_for_the_same_instance),
 		cmocka_unit_test(test_folders_of_the_host),
