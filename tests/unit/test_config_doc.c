@@ -34,6 +34,7 @@ static const char foot[] =
 	"  an instance is created or started, not when a template is validated.\n"
 	"- `cpus: 0`, `memory: 0` and `disk: 0` are refused; Lima takes them as not set. Leave the key out or write `null`.\n"
 	"- `user.passwordlessSudo: false` does not need `plain: true`: nothing here goes through the guest's sudo.\n"
+	"- A parameter that nothing uses is a warning.\n"
 	"- Keys of `provision` that its mode does not use are errors.\n"
 	"- A user named root is possible, and is the default when root runs limactl-c.\n";
 
