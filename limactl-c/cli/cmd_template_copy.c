@@ -5,6 +5,7 @@
 #include "limactl-c/cli/source.h"
 #include "limactl-c/config/embed.h"
 #include "limactl-c/config/locator.h"
+#include "limactl-c/config/vars.h"
 #include "limactl-c/yaml/parse.h"
 #include "limactl-c/yaml/patch.h"
 
@@ -49,10 +50,13 @@ static int fill(const char *locator, struct buf *out, struct err *e)
 {
 	auto_setup s = SETUP_INIT;
 	auto_pool p = yn_pool_new();
+	struct ynode *tree;
 
 	if (setup_read(&s, locator, e) < 0 || setup_embed(&s, e) < 0 || setup_check(&s, e) < 0)
 		return -1;
-	return print_yaml(cfg_tree(&s.cfg, p), out) < 0
+	tree = cfg_tree(&s.cfg, p);
+	vars_restore(&s.cfg, p, tree);
+	return print_yaml(tree, out) < 0
 		       ? err_set(e, ERR_INVALID, "the template is larger than %d bytes", COPY_MAX)
 		       : 0;
 }

@@ -7,6 +7,7 @@
 #include "limactl-c/cli/print.h"
 #include "limactl-c/cli/say.h"
 #include "limactl-c/cli/setup.h"
+#include "limactl-c/config/vars.h"
 
 struct validate_opts {
 	struct setup_rules rules;
@@ -23,6 +24,8 @@ static int print_filled(const struct setup *s, const struct validate_opts *o, bo
 	struct ynode *tree = cfg_tree(&s->cfg, p);
 	int rc = apart ? buf_adds(&text, "---\n") : 0;
 
+	if (o->fill)
+		vars_restore(&s->cfg, p, tree);
 	if (rc == 0)
 		rc = o->explain ? explain(tree, &s->places, &text) : print_yaml(tree, &text);
 	if (rc < 0)

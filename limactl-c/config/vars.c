@@ -261,3 +261,32 @@ void vars_fill(struct cfg *c, const struct cfg_input *in, struct findings *f)
 			fill(&x, fillable[i].scope, field_at(c, k), fillable[i].path);
 	}
 }
+
+static void restore(const struct cfg *c, struct yn_pool *p, const struct ynode *map, const char *key, const char *path)
+{
+	const struct ynode *given = where_node(c, path);
+	struct ynode *value = yn_get(map, key);
+
+	if (!value || !given || given->kind != YN_STRING || !gotmpl_has_action(given->text))
+		return;
+	value->text = yn_strndup(p, given->text, given->len);
+	value->len = given->len;
+}
+
+void vars_restore(const struct cfg *c, struct yn_pool *p, const struct ynode *tree)
+{
+	for (size_t i = 0; i < sizeof(fillable) / sizeof(*fillable); i++) {
+		const char *path = fillable[i].path, *in_list = strstr(path, "[]."), *dot = strchr(path, '.');
+		auto_free char *name = xstrndup(path, in_list ? (size_t)(in_list - path) : dot ? (size_t)(dot - path) : 0);
+		const struct ynode *group = *name ? yn_get(tree, name) : tree, *given = where_node(c, name);
+
+		if (!in_list)
+			restore(c, p, group, dot ? dot + 1 : path, path);
+		/* Of a list that became shorter nobody knows which entries are left. */
+		for (size_t k = 0; in_list && group && given && group->count == given->count && k < group->count; k++) {
+			auto_free char *entry = xasprintf("%s[%zu]%s", name, k, in_list + 2);
+
+			restore(c, p, group->item[k], in_list + 3, entry);
+		}
+	}
+}

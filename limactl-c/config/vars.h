@@ -11,6 +11,10 @@
  * Where in names no instance (name, dir), and for facts in->host does not know, variables stand for themselves. */
 void vars_fill(struct cfg *c, const struct cfg_input *in, struct findings *f);
 
+/* For a template that is written out: where a value was given as a Go template, the tree of c (by cfg_tree(), in p) says
+ * that again instead of what it was filled with here. */
+void vars_restore(const struct cfg *c, struct yn_pool *p, const struct ynode *tree);
+
 char *vars_hostname(const char *name); /* of an instance's guest, as Lima's; malloc'd */
 
 #endif

@@ -50,6 +50,14 @@ filled() { offline limactl-c template copy --embed-all --fill "$1" "$BATS_TEST_T
 	done
 }
 
+@test "written with its defaults, a template is still one for every user" {
+	filled templates/k3s.yaml k3s.yaml
+	grep -q 'INSTALL_K3S_CHANNEL="{{.Param.channel}}"' "$BATS_TEST_TMPDIR/k3s.yaml"
+	filled templates/minimal-docker.yaml docker.yaml
+	grep -q 'addgroup "{{.User}}" docker' "$BATS_TEST_TMPDIR/docker.yaml"
+	grep -q 'upgradePackages: false' "$BATS_TEST_TMPDIR/docker.yaml"
+}
+
 @test "the corpus validates" {
 	local t
 	for t in tests/golden/templates/*.yaml; do
