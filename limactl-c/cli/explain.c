@@ -5,23 +5,16 @@
 #include "limactl-c/base/text.h"
 #include "limactl-c/yaml/emit.h"
 
-/* What is written, and how places are told. */
-struct page {
-	struct buf *out;
-	const struct explain_places *places;
-};
-
-static int value(const struct ynode *n, unsigned depth, const struct page *page);
+static int value(const struct ynode *n, unsigned depth, struct buf *out);
 
 static int indent(unsigned depth, struct buf *out)
 {
 	return buf_addf(out, "%*s", (int)depth * 2, "");
 }
 
-static int comment(const struct ynode *n, const struct page *page)
+static int comment(const struct ynode *n, struct buf *out)
 {
-	struct place at = explain_place(page->places, yn_place(n));
-	struct buf *out = page->out;
+	struct place at = yn_place(n);
 
 	if (!at.file)
 		return buf_adds(out, "  # default\n");
@@ -58,11 +51,9 @@ static const char *chomping(const struct ynode *n)
 	return n->text[n->len - 2] == '\n' ? "+" : "";
 }
 
-static int block(const struct ynode *n, unsigned depth, const struct page *page)
+static int block(const struct ynode *n, unsigned depth, struct buf *out)
 {
-	struct buf *out = page->out;
-
-	if (buf_addf(out, " |%s", chomping(n)) < 0 || comment(n, page) < 0)
+	if (buf_addf(out, " |%s", chomping(n)) < 0 || comment(n, out) < 0)
 		return -1;
 	for (const char *line = n->text; *line;) {
 		size_t len = strcspn(line, "\n");
@@ -82,53 +73,49 @@ static int scalar(const struct ynode *n, struct buf *out)
 }
 
 /* Members from here on; the first one may stand behind "- ". */
-static int members(const struct ynode *n, unsigned depth, bool started, const struct page *page)
+static int members(const struct ynode *n, unsigned depth, bool started, struct buf *out)
 {
-	struct buf *out = page->out;
-
 	for (size_t i = 0; i < n->count; i++) {
 		if ((!started && indent(depth, out) < 0) || yn_emit_scalar(n->key[i], out) < 0 || buf_adds(out, ":") < 0)
 			return -1;
 		started = false;
 		if (n->item[i]->count && buf_adds(out, "\n") < 0)
 			return -1;
-		if (value(n->item[i], depth + 1, page) < 0)
+		if (value(n->item[i], depth + 1, out) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-static int items(const struct ynode *n, unsigned depth, bool started, const struct page *page)
+static int items(const struct ynode *n, unsigned depth, bool started, struct buf *out)
 {
 	for (size_t i = 0; i < n->count; i++) {
 		const struct ynode *v = n->item[i];
 
-		if ((!started && indent(depth, page->out) < 0) || buf_adds(page->out, v->count ? "- " : "-") < 0)
+		if ((!started && indent(depth, out) < 0) || buf_adds(out, v->count ? "- " : "-") < 0)
 			return -1;
 		started = false;
-		if ((v->count && v->kind == YN_LIST ? items(v, depth + 1, true, page)
-		     : v->count			    ? members(v, depth + 1, true, page)
-						    : value(v, depth + 1, page)) < 0)
+		if ((v->count && v->kind == YN_LIST ? items(v, depth + 1, true, out)
+		     : v->count			    ? members(v, depth + 1, true, out)
+						    : value(v, depth + 1, out)) < 0)
 			return -1;
 	}
 	return 0;
 }
 
 /* Behind "key:" or "-" in the same line, unless it is a collection with something in it. */
-static int value(const struct ynode *n, unsigned depth, const struct page *page)
+static int value(const struct ynode *n, unsigned depth, struct buf *out)
 {
 	if (n->count)
-		return n->kind == YN_LIST ? items(n, depth, false, page) : members(n, depth, false, page);
+		return n->kind == YN_LIST ? items(n, depth, false, out) : members(n, depth, false, out);
 	if (is_block(n))
-		return block(n, depth, page);
-	return scalar(n, page->out) < 0 ? -1 : comment(n, page);
+		return block(n, depth, out);
+	return scalar(n, out) < 0 ? -1 : comment(n, out);
 }
 
-int explain(const struct ynode *root, const struct explain_places *places, struct buf *out)
+int explain(const struct ynode *root, struct buf *out)
 {
-	const struct page page = { out, places };
-
 	if (!root->count)
 		return buf_adds(out, "{}\n");
-	return value(root, 0, &page);
+	return value(root, 0, out);
 }

@@ -33,11 +33,9 @@ void setup_fini(struct setup *s)
 	free(s->inst_name);
 	free(s->inst_dir);
 	buf_free(&s->text);
-	explain_places_free(&s->places);
-	if (s->pool)
-		yn_pool_free(s->pool);
 	plan_host_free(&s->host);
 	cfg_free(&s->cfg);
+	yn_pool_free(s->pool);
 	plan_free(&s->plan);
 	for (size_t i = 0; i < sizeof(s->image) / sizeof(*s->image); i++)
 		free(s->image[i]);
@@ -67,12 +65,18 @@ int setup_read_inst(struct setup *s, const struct inst *i, struct err *e)
 	return io_read_file(s->label, &s->text, e);
 }
 
-int setup_take(struct setup *s, const char *text, size_t len, struct err *e)
+static int put_text(struct setup *s, const char *text, size_t len, struct err *e)
 {
 	buf_drop_front(&s->text, s->text.len);
 	return buf_add(&s->text, text, len) < 0 ?
 		       err_set(e, ERR_INVALID, "%s is larger than %d bytes", s->label, SETUP_TEXT_MAX) :
 		       0;
+}
+
+int setup_take(struct setup *s, const char *text, size_t len, struct err *e)
+{
+	s->root = s->tree = NULL;
+	return put_text(s, text, len, e);
 }
 
 static const char *text_of(const struct buf *b)
@@ -91,52 +95,39 @@ static void say_mistakes(struct setup *s, const struct ynode *root, struct findi
 		findings_say(f);
 }
 
-/* NULL when the text is no mapping in YAML; every mistake is said. */
-static const struct ynode *parse(struct setup *s, struct err *e)
+/* Reads s->text into s->tree, unless it is there; every mistake is said. */
+static int parse(struct setup *s, struct err *e)
 {
 	struct findings f = { 0 };
-	const struct ynode *root;
 
+	if (s->tree)
+		return 0;
 	if (!s->pool)
 		s->pool = yn_pool_new();
-	root = yn_parse(s->pool, s->label, text_of(&s->text), s->text.len, &f);
-	if (root && root->kind != YN_MAP)
-		finding_error(&f, yn_place(root), NULL, "a mapping of keys to values is needed, not %s",
-			      yn_kind_word(root->kind));
-	if (f.errors) {
-		say_mistakes(s, root, &f, e);
-		root = NULL;
-	}
+	s->root = yn_parse(s->pool, s->label, text_of(&s->text), s->text.len, &f);
+	if (s->root && s->root->kind != YN_MAP)
+		finding_error(&f, yn_place(s->root), NULL, "a mapping of keys to values is needed, not %s",
+			      yn_kind_word(s->root->kind));
+	if (f.errors)
+		say_mistakes(s, s->root, &f, e);
+	else
+		s->tree = s->root;
 	findings_fini(&f);
-	return root;
+	return s->tree ? 0 : -1;
 }
 
-/* The text has just been made to say what tree says: its values were given where those of the tree were. */
-static int note_places(struct setup *s, const struct ynode *tree, struct err *e)
-{
-	const struct ynode *text = yn_parse_one(s->pool, s->label, text_of(&s->text), s->text.len, e);
-	struct explain_places former = s->places;
-
-	if (!text)
-		return -1;
-	s->places = (struct explain_places){ 0 };
-	explain_places_find(&s->places, text, tree);
-	for (size_t i = 0; i < s->places.count; i++)
-		s->places.moved[i].there = explain_place(&former, s->places.moved[i].there);
-	explain_places_free(&former);
-	return 0;
-}
-
-/* The text says what the tree says now. */
-static int patch(struct setup *s, const struct ynode *was, const struct ynode *now, struct err *e)
+/* From now on the tree says this, and the text too. */
+static int patch(struct setup *s, const struct ynode *now, struct err *e)
 {
 	auto_buf text = BUF_INIT(SETUP_TEXT_MAX);
+	bool same = yn_same(s->tree, now);
 
-	if (yn_same(was, now))
+	s->tree = now;
+	if (same)
 		return 0;
-	if (yn_patch(was, now, &text, e) < 0)
+	if (yn_patch(s->root, now, &text, e) < 0)
 		return err_wrap(e, "%s", s->label);
-	return setup_take(s, text_of(&text), text.len, e) < 0 ? -1 : note_places(s, now, e);
+	return put_text(s, text_of(&text), text.len, e);
 }
 
 /* A file of $LIMA_HOME/_config, malloc'd; NULL: there is none. */
@@ -153,24 +144,22 @@ int setup_embed(struct setup *s, struct err *e)
 {
 	auto_free char *first = s->embedded ? NULL : config_file("base.yaml");
 	const struct embed how = { .reader = &source_reader, .first = first, .all = true };
-	const struct ynode *was = parse(s, e), *now = was ? embed_template(s->pool, was, s->locator, &how, e) : NULL;
+	const struct ynode *now = parse(s, e) < 0 ? NULL : embed_template(s->pool, s->tree, s->locator, &how, e);
 
 	s->embedded = true;
-	return now ? patch(s, was, now, e) : -1;
+	return now ? patch(s, now, e) : -1;
 }
 
 int setup_edit(struct setup *s, const struct edit *edit, bool is_new, struct err *e)
 {
-	const struct ynode *was;
 	struct ynode *now;
 
 	if (!edit_given(edit))
 		return 0;
-	was = parse(s, e);
-	if (!was)
+	if (parse(s, e) < 0)
 		return -1;
-	now = yn_copy(s->pool, was);
-	return edit_apply(s->pool, edit, is_new, &now, e) < 0 ? -1 : patch(s, was, now, e);
+	now = yn_copy(s->pool, s->tree);
+	return edit_apply(s->pool, edit, is_new, &now, e) < 0 ? -1 : patch(s, now, e);
 }
 
 /* --- checks --- */
@@ -198,17 +187,12 @@ static int layer_read(struct layer *l, const char *name, struct cfg_text *out, s
 	return 0;
 }
 
-/* People know the files they wrote, not the text that was made of them. */
-static void tell_places(const struct setup *s, struct findings *f)
+/* What a flag gave stands in no file. */
+static void name_text(const struct setup *s, struct findings *f)
 {
 	for (size_t i = 0; i < f->count; i++) {
-		struct place *at = &f->item[i].at, given = explain_place(&s->places, *at);
-
-		if (given.file == at->file)
-			continue;
-		free((char *)at->file);
-		*at = given;
-		at->file = xstrdup(given.file ? given.file : s->label);
+		if (!f->item[i].at.file)
+			f->item[i].at.file = xstrdup(s->label);
 	}
 }
 
@@ -219,6 +203,7 @@ static int check(struct setup *s, struct findings *f, struct err *e)
 	struct cfg_host host;
 	struct cfg_input in = {
 		.instance = { s->label, text_of(&s->text), s->text.len },
+		.tree = s->tree,
 		.host = &host,
 		.name = s->inst_name,
 		.dir = s->inst_dir,
@@ -235,7 +220,7 @@ static int check(struct setup *s, struct findings *f, struct err *e)
 	host = plan_host_facts(&s->host);
 	in.lima_home = s->host.lima_home;
 	rc = cfg_read(&in, &s->cfg, f) ? 0 : findings_result(f, s->label, e);
-	tell_places(s, f);
+	name_text(s, f);
 	return rc;
 }
 
@@ -260,7 +245,7 @@ int setup_possible(struct setup *s, struct err *e)
 	struct findings f = { 0 };
 	int rc = plan_supported(&s->cfg, s->label, &f) ? 0 : findings_result(&f, s->label, e);
 
-	tell_places(s, &f);
+	name_text(s, &f);
 	tell(s, &f);
 	return rc < 0 ? -1 : plan_possible(&s->cfg, &s->host, e);
 }

@@ -9,11 +9,11 @@
 #include "lib/cleanup.h"
 #include "lib/err.h"
 #include "limactl-c/cli/edit_flags.h"
-#include "limactl-c/cli/explain.h"
 #include "limactl-c/config/config.h"
 #include "limactl-c/plan/host.h"
 #include "limactl-c/plan/plan.h"
 #include "limactl-c/store/inst.h"
+#include "limactl-c/yaml/ynode.h"
 
 enum { SETUP_TEXT_MAX = 4 << 20 };
 
@@ -36,8 +36,9 @@ struct setup {
 	struct setup_rules rules;
 	bool quiet;    /* warnings are not said: a check to come will */
 	bool embedded; /* the base of every template is in already */
-	struct yn_pool *pool;         /* of the trees the text came from */
-	struct explain_places places; /* where its values were given, when it is not as it was read */
+	struct yn_pool *pool;     /* of the trees; NULL until there is one */
+	const struct ynode *root; /* the text as it was read */
+	const struct ynode *tree; /* what it says now; values keep the places they were given at. NULL: not asked for yet */
 	struct plan_host host;
 	struct cfg cfg;
 	struct plan plan;

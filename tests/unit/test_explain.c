@@ -31,7 +31,7 @@ static void test_places(void **state)
 	yn_set(p, root, "disk", yn_string(p, "100GiB"));
 	yn_set(p, root, "none", yn_map(p));
 	yn_set(p, root, "text", yn_get(other, "text"));
-	assert_int_equal(explain(root, NULL, &out), 0);
+	assert_int_equal(explain(root, &out), 0);
 	assert_string_equal(out.data, "cpus: 4  # a.yaml:1\n"
 				      "env:\n"
 				      "  A: x  # a.yaml:3\n"
@@ -67,36 +67,10 @@ static void test_says_the_same(void **state)
 		auto_buf out = BUF_INIT(10000);
 		const struct ynode *n = parse(p, "x", texts[i]);
 
-		assert_int_equal(explain(n, NULL, &out), 0);
+		assert_int_equal(explain(n, &out), 0);
 		if (!yn_same(n, parse(p, "explained", out.data)))
 			fail_msg("%s\nbecame\n%s", texts[i], out.data);
 	}
-}
-
-/* A text made from two others points into them. */
-static void test_moved_places(void **state)
-{
-	auto_pool p = yn_pool_new();
-	auto_buf out = BUF_INIT(10000);
-	struct explain_places places = { 0 };
-	struct ynode *tree = yn_copy(p, parse(p, "child", "\n\na: 1\nlist: [x]\n"));
-	const struct ynode *base = parse(p, "base", "\nb: 2\nlist: [w]\n"), *text;
-
-	(void)state;
-	yn_set(p, tree, "b", yn_copy(p, yn_get(base, "b")));
-	yn_add(p, yn_get(tree, "list"), yn_copy(p, yn_get(base, "list")->item[0]));
-	text = parse(p, "child", "a: 1\nlist: [x, w]\nb: 2\n");
-	explain_places_find(&places, text, tree);
-	tree = yn_copy(p, text);
-	yn_set(p, tree, "other", yn_copy(p, yn_get(parse(p, "defaults", "other: 3\n"), "other")));
-	assert_int_equal(explain(tree, &places, &out), 0);
-	assert_string_equal(out.data, "a: 1  # child:3\n"
-				      "list:\n"
-				      "  - x  # child:4\n"
-				      "  - w  # base:3\n"
-				      "b: 2  # base:2\n"
-				      "other: 3  # defaults:1\n");
-	explain_places_free(&places);
 }
 
 static void test_full(void **state)
@@ -105,7 +79,7 @@ static void test_full(void **state)
 	auto_buf out = BUF_INIT(10);
 
 	(void)state;
-	assert_int_equal(explain(parse(p, "x", "a: [1, {b: \"x\\ny\"}]"), NULL, &out), -1);
+	assert_int_equal(explain(parse(p, "x", "a: [1, {b: \"x\\ny\"}]"), &out), -1);
 }
 
 int main(void)
@@ -113,7 +87,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_says_the_same),
-		cmocka_unit_test(test_moved_places),
 		cmocka_unit_test(test_full),
 	};
 
