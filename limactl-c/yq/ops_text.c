@@ -185,7 +185,7 @@ static struct yq_ctx run_error(struct yq_run *r, struct yq_ctx c, const struct y
 	struct yq_ctx got = yq_eval(r, yq_read_only(r, c), x->right);
 	const struct yq_node *n = yq_first_of(&got);
 
-	yq_fail(r, "%.500s", n ? n->text : "aborted");
+	yq_fail(r, "error: %.500s", n ? n->text : "aborted");
 	return c;
 }
 

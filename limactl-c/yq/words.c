@@ -6,7 +6,7 @@ extern const struct yq_op yq_op_reduce, yq_op_with, yq_op_select, yq_op_filter, 
 	yq_op_unique_by, yq_op_group_by, yq_op_tag, yq_op_kind, yq_op_to_number, yq_op_to_string, yq_op_case, yq_op_trim,
 	yq_op_split, yq_op_error, yq_op_keys, yq_op_key, yq_op_is_key, yq_op_has, yq_op_contains, yq_op_to_entries,
 	yq_op_from_entries, yq_op_with_entries, yq_op_or, yq_op_and, yq_op_not, yq_op_extreme,
-	yq_op_path_of, yq_op_parents, yq_op_root, yq_op_set_path, yq_op_delete_paths, yq_op_pick, yq_op_omit, yq_op_array_to_map;
+	yq_op_path_of, yq_op_parents, yq_op_root, yq_op_set_path, yq_op_delete_paths, yq_op_pick, yq_op_omit, yq_op_array_to_map, yq_op_test;
 
 /* Words end where no letter follows, so the order does not count. */
 const struct yq_word yq_words[] = {
@@ -56,6 +56,7 @@ const struct yq_word yq_words[] = {
 	{ "sort_?keys|sortKeys", &yq_op_sort_keys, 0 },
 	{ "split", &yq_op_split, 0 },
 	{ "tag|type", &yq_op_tag, 0 },
+	{ "test", &yq_op_test, 0 },
 	{ "to_?entries|toEntries", &yq_op_to_entries, 0 },
 	{ "to_?number", &yq_op_to_number, 0 },
 	{ "to_?string", &yq_op_to_string, 0 },
@@ -65,14 +66,15 @@ const struct yq_word yq_words[] = {
 	{ "upcase", &yq_op_case, YQ_UPPER },
 	{ "with", &yq_op_with, 0 },
 	{ "with_?entries|withEntries", &yq_op_with_entries, 0 },
-	{ "alias|anchor|style|line|column|comments|line_?comment|lineComment", NULL, 0 },
+	/* Of words that begin alike the longer comes first. */
+	{ "alias|anchor|style|line_?comment|lineComment|line|column|comments", NULL, 0 },
 	{ "head_?comment|headComment|foot_?comment|footComment", NULL, 0 },
-	{ "load|load_?xml|xml_?load|load_?base64|load_?props|load_?str|str_?load|system", NULL, 0 },
-	{ "env|strenv|envsubst|file_?name|fileName|file_?index|fileIndex|fi", NULL, 0 },
+	{ "load_?xml|xml_?load|load_?base64|load_?props|load_?str|str_?load|load|system", NULL, 0 },
+	{ "envsubst|env|strenv|file_?name|fileName|file_?index|fileIndex|fi", NULL, 0 },
 	{ "document_?index|documentIndex|di|split_?doc|splitDoc|explode|eval|collect", NULL, 0 },
 	{ "format_datetime|now|tz|from_?unix|to_?unix|with_dtf|shuffle", NULL, 0 },
 	{ "to_?yaml|to_?xml|to_?json|to_?props|to_?csv|to_?tsv", NULL, 0 },
 	{ "from_?yaml|from_?xml|from_?json|from_?props|from_?csv|from_?tsv", NULL, 0 },
-	{ "test|match|capture|sub|pivot", NULL, 0 },
+	{ "match|capture|sub|pivot", NULL, 0 },
 };
 const size_t yq_word_count = sizeof(yq_words) / sizeof(*yq_words);
