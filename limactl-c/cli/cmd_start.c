@@ -78,10 +78,23 @@ static int start(const struct inst *i, const struct edit *edit, bool fresh, cons
 	return launch(i, o->timeout, o->foreground, e);
 }
 
+/* Told nothing: the instance "default", made from the template of that name when it is not there. */
+static const char *what_by_default(const struct start_opts *o)
+{
+	struct inst i;
+	struct err e;
+
+	if (!o->name && inst_open("default", &i, &e) == 0) {
+		inst_fini(&i);
+		return "default";
+	}
+	return o->name || e.kind == ERR_NOTFOUND ? "template:default" : "default";
+}
+
 static int run(const struct call *call, struct err *e)
 {
 	const struct start_opts *o = call->opts;
-	const char *arg = call->args ? call->arg[0] : "default";
+	const char *arg = call->args ? call->arg[0] : what_by_default(o);
 	const struct make m = { arg, o->name, o->rules, &o->edit, .existing_ok = true };
 	bool existed = true, made = is_template(arg);
 	struct inst i;

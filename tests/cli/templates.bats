@@ -126,3 +126,16 @@ archless() {
 		shellcheck -s sh -S warning - <<<"$script"
 	done
 }
+
+@test "start, told nothing, makes and starts the instance default from the template of that name" {
+	mkdir "$LIMA_HOME/_templates"
+	cp "$LIMA_HOME/fake.yaml" "$LIMA_HOME/_templates/default.yaml"
+	limactl-c start --tty=false
+	equals "$(limactl-c list --json | jq -r '.name + " " + .status')" "default Running"
+	limactl-c stop
+	limactl-c start --tty=false --name=other
+	equals "$(limactl-c list -q other)" other
+	rm "$LIMA_HOME/_templates/default.yaml"
+	limactl-c start # it is there now, and needs no template
+	equals "$(limactl-c list default --json | jq -r .status)" Running
+}
