@@ -25,10 +25,12 @@ for t in templates/*.yaml; do
 done
 raw "largest template: $largest, embedded $(stat -c %s "$work/largest.yaml") bytes, $(wc -l <"$work/largest.yaml") lines"
 
+# Instances as create leaves them, and what another program would leave: lima.yaml alone, without our plan.
 for i in $(seq "$INSTANCES"); do
-	mkdir "$LIMA_HOME/i$i"
-	cp "$work/largest.yaml" "$LIMA_HOME/i$i/lima.yaml"
-	printf 2.2.0 >"$LIMA_HOME/i$i/lima-version"
+	LIMACTL_C_DRIVER=fake limactl-c create --tty=false --name="i$i" --set '.vmType = "fake"' "$work/largest.yaml" 2>/dev/null
+	mkdir -p "$work/bare/i$i"
+	cp "$work/largest.yaml" "$work/bare/i$i/lima.yaml"
+	cp "$LIMA_HOME/i$i/lima-version" "$work/bare/i$i/"
 done
 [ "$(limactl-c list -q | wc -l)" = "$INSTANCES" ]
 
@@ -54,12 +56,12 @@ instructions() {
 	raw "$(printf '%-44s %s instructions' "$name" "$count")"
 }
 
-# the same of another program, as its user, on a copy of the instances that this user owns
+# The same of another program, as its user, on instances that this user owns.
 peer() {
 	local home=$work/peer
 	[ "$(id -u)" = 0 ] || { echo "PEER: its user is changed to, which takes root" >&2; exit 1; }
-	mkdir -p "$home/.lima"
-	cp -r "$LIMA_HOME"/i* "$home/.lima/"
+	mkdir -p "$home"
+	cp -r "$work/bare" "$home/.lima"
 	cp "$work/largest.yaml" "$home/largest.yaml"
 	chown -R "$PEER_USER" "$home"
 	AS=(setpriv "--reuid=$PEER_USER" --clear-groups env "HOME=$home" "LIMA_HOME=$home/.lima")
@@ -74,6 +76,7 @@ AS=(env)
 measure "validate the largest template" 5 6 "$limactl_c" validate "$work/largest.yaml"
 measure "list $INSTANCES instances" 20 - "$limactl_c" list
 measure "list $INSTANCES instances, --json" - - "$limactl_c" list --json
+measure "list $INSTANCES instances of another program" - - env "LIMA_HOME=$work/bare" "$limactl_c" list
 measure "template copy --embed-all, with its bases" - - "$limactl_c" template copy --embed-all "$largest" -
 measure "for scale: /bin/true" - - /bin/true
 [ -z "${PEER:-}" ] || peer

@@ -41,6 +41,7 @@ struct filling {
 	struct findings *f;
 	struct yn_pool *pool;
 	struct ynode *data[SCOPES]; /* NULL: not made yet */
+	struct ynode *config;       /* the whole of c, for the message; the same */
 };
 
 char *vars_hostname(const char *name)
@@ -143,7 +144,9 @@ static struct ynode *instance_data(struct filling *x)
 	set(x, map, "SSHConfigFile", dir ? yn_printf(x->pool, "%s/ssh.config", dir) : NULL);
 	set(x, map, "SSHAddress", "127.0.0.1");
 	set(x, map, "LimaVersion", CFG_LIMA_VERSION);
-	yn_set(x->pool, map, "Config", cfg_tree(c, x->pool));
+	if (!x->config)
+		x->config = cfg_tree(c, x->pool);
+	yn_set(x->pool, map, "Config", x->config);
 	yn_set(x->pool, map, "Param", parameters(x));
 	return map;
 }
