@@ -27,8 +27,12 @@ ALL_CFLAGS = $(BASE_CFLAGS) -include lib/banned.h -ffunction-sections -fdata-sec
 	$(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all) $(CFLAGS)
 ALL_LDFLAGS = -Wl,--gc-sections -Wl,--as-needed -Wl,-z,relro,-z,now $(LDFLAGS)
 # musl-gcc has no kernel headers of its own; those of the host come last, so libc headers stay musl's.
-GUEST_CFLAGS := $(BASE_CFLAGS) -include lib/banned.h -Os -ffunction-sections -fdata-sections \
-	-idirafter /usr/include -idirafter /usr/include/$(ARCH)-linux-gnu
+GUEST_CFLAGS := $(BASE_CFLAGS) -include lib/banned.h -Os -ffunction-sections -fdata-sections
+MUSL_CFLAGS := -idirafter /usr/include -idirafter /usr/include/$(ARCH)-linux-gnu
+# Guests of the other architecture run under emulation. Debian has no musl for a cross compiler, so their agent is static
+# with glibc: larger, else the same. None is built where the compiler is missing.
+CROSS_ARCH := $(if $(filter x86_64,$(ARCH)),aarch64,x86_64)
+CROSS_CC ?= $(shell command -v $(CROSS_ARCH)-linux-gnu-gcc 2>/dev/null)
 
 LIB_SRC   := $(wildcard lib/*.c)
 CORE_SRC  := $(LIB_SRC) $(foreach d,base yaml yq gotmpl config store plan driver,$(wildcard limactl-c/$d/*.c))
@@ -50,8 +54,9 @@ BIN   := $(OUT)/bin/limactl-c
 LIBEXEC := $(OUT)/libexec/limactl-c
 SHARE := $(OUT)/share/limactl-c
 AGENT := $(SHARE)/lima-guestagent.Linux-$(ARCH)
+CROSS_AGENT := $(if $(CROSS_CC),$(SHARE)/lima-guestagent.Linux-$(CROSS_ARCH))
 
-build: $(BIN) $(LIBEXEC)/hostagent $(LIBEXEC)/image $(AGENT) $(SHARE)/.staged
+build: $(BIN) $(LIBEXEC)/hostagent $(LIBEXEC)/image $(AGENT) $(CROSS_AGENT) $(SHARE)/.staged
 
 $(OUT)/core.a: $(call obj,$(CORE_SRC))
 	$(call say,AR)
@@ -79,11 +84,21 @@ GUEST_OBJ := $(addprefix $(OUT)/guest/,$(addsuffix .o,$(GUEST_SRC)))
 $(OUT)/guest/%.o: % Makefile VERSION
 	@mkdir -p $(@D)
 	$(call say,CC)
-	$(Q)$(GUEST_CC) $(GUEST_CFLAGS) -c -o $@ $<
+	$(Q)$(GUEST_CC) $(GUEST_CFLAGS) $(MUSL_CFLAGS) -c -o $@ $<
 $(AGENT): $(GUEST_OBJ)
 	@mkdir -p $(@D)
 	$(call say,LD)
 	$(Q)$(GUEST_CC) -static -s -Wl,--gc-sections -o $@ $^
+CROSS_OBJ := $(addprefix $(OUT)/cross/,$(addsuffix .o,$(GUEST_SRC)))
+$(OUT)/cross/%.o: % Makefile VERSION
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CROSS_CC) $(GUEST_CFLAGS) -c -o $@ $<
+# The linker warns of getpwnam and the like, whose sources other than files need glibc's own modules; guests have none.
+$(CROSS_AGENT): $(CROSS_OBJ)
+	@mkdir -p $(@D)
+	$(call say,LD)
+	$(Q)$(CROSS_CC) -static -s -Wl,--gc-sections -Wl,--no-warnings -o $@ $^
 
 # The folders are named too: their time changes when a file is taken away.
 $(SHARE)/.staged: $(wildcard templates templates/* templates/*/* provision/* provision/*/*)
@@ -151,7 +166,7 @@ install: build
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/limactl-c $(DESTDIR)$(PREFIX)/share/limactl-c
 	install $(BIN) $(DESTDIR)$(PREFIX)/bin
 	install $(LIBEXEC)/hostagent $(LIBEXEC)/image $(DESTDIR)$(PREFIX)/libexec/limactl-c
-	install -m 755 $(AGENT) $(DESTDIR)$(PREFIX)/share/limactl-c
+	install -m 755 $(AGENT) $(CROSS_AGENT) $(DESTDIR)$(PREFIX)/share/limactl-c
 	cp -R templates provision $(DESTDIR)$(PREFIX)/share/limactl-c
 
 clean:
@@ -159,4 +174,4 @@ clean:
 
 .PHONY: build unit unit-programs fuzz-programs test test-unit test-cli test-vm deps image demo lint fuzz install clean
 .SECONDARY:
--include $(shell find $(OUT)/obj $(OUT)/guest $(OUT)/fuzz -name '*.d' 2>/dev/null)
+-include $(shell find $(OUT)/obj $(OUT)/guest $(OUT)/cross $(OUT)/fuzz -name '*.d' 2>/dev/null)
