@@ -401,6 +401,5 @@ struct ynode *embed_template(struct yn_pool *p, const struct ynode *root, const 
 		out = yn_copy(p, root);
 	else if (embed(&w, out, &top, e) < 0)
 		return NULL;
-	merge_combine(p, out);
-	return out;
+	return merge_combine(p, out, e) < 0 ? NULL : out;
 }

@@ -68,7 +68,11 @@ enum what { LAYERS, BASES, ENTRIES };
 struct merge {
 	struct yn_pool *p;
 	enum what what;
-	bool empty_is_unset; /* of ENTRIES: "" too */
+	/* Of entries: */
+	const struct rule *rule;
+	bool many;       /* to be given to several, "*": each gets a copy */
+	bool without_key, has_choice;
+	size_t given;    /* values copied so, and times it was tried */
 };
 
 static enum how how_of(const struct merge *m, const char *path)
@@ -117,19 +121,36 @@ static bool is_unset(const struct merge *m, const struct ynode *n)
 {
 	if (m->what == BASES)
 		return false;
-	return n->kind == YN_NULL || (m->what == ENTRIES && m->empty_is_unset && n->kind == YN_STRING && !n->len);
+	return n->kind == YN_NULL || (m->what == ENTRIES && m->rule->choice && n->kind == YN_STRING && !n->len);
 }
 
-static void fill(const struct merge *m, struct ynode *into, const struct ynode *from, const char *path);
+static void fill(struct merge *m, struct ynode *into, const struct ynode *from, const char *path);
 
-static void take(const struct merge *m, struct ynode *into, size_t at, const struct ynode *from, size_t i)
+static size_t count_values(const struct ynode *n)
 {
-	into->key[at] = yn_copy(m->p, from->key[i]);
-	into->item[at] = yn_copy(m->p, from->item[i]);
+	size_t count = 1;
+
+	for (size_t i = 0; i < n->count; i++)
+		count += count_values(n->item[i]);
+	return count;
+}
+
+/* A value for another tree. An entry that becomes part of another is not needed any more: its values move. */
+static struct ynode *give(struct merge *m, struct ynode *n)
+{
+	if (m->what == ENTRIES && m->many)
+		m->given += count_values(n);
+	return (m->what == ENTRIES && !m->many) || m->given > YN_NODES_MAX ? n : yn_copy(m->p, n);
+}
+
+static void take(struct merge *m, struct ynode *into, size_t at, const struct ynode *from, size_t i)
+{
+	into->key[at] = give(m, from->key[i]);
+	into->item[at] = give(m, from->item[i]);
 }
 
 /* into has the key at `at`, from at `i`; path is the value's. */
-static void join(const struct merge *m, struct ynode *into, size_t at, const struct ynode *from, size_t i,
+static void join(struct merge *m, struct ynode *into, size_t at, const struct ynode *from, size_t i,
 		 const char *path)
 {
 	struct ynode *high = into->item[at];
@@ -150,8 +171,32 @@ static void join(const struct merge *m, struct ynode *into, size_t at, const str
 	}
 }
 
+static const struct ynode *scalar_at(const struct ynode *map, const char *key)
+{
+	const struct ynode *n = key ? yn_get(map, key) : NULL;
+
+	return n && n->kind != YN_NULL && yn_is_scalar(n) ? n : NULL;
+}
+
+static bool has_text(const struct ynode *map, const char *key)
+{
+	const struct ynode *n = scalar_at(map, key);
+
+	return n && n->len;
+}
+
+/* Fields an entry does not take: its key, when it is for many; one of those that exclude each other. */
+static bool is_kept_out(const struct merge *m, const char *key)
+{
+	const struct rule *r = m->rule;
+
+	if (m->without_key && (!strcmp(key, r->key) || (r->key_else && !strcmp(key, r->key_else))))
+		return true;
+	return m->has_choice && (!strcmp(key, r->choice) || !strcmp(key, r->choice_not));
+}
+
 /* Gives into what it lacks of from. Both are maps. */
-static void fill(const struct merge *m, struct ynode *into, const struct ynode *from, const char *path)
+static void fill(struct merge *m, struct ynode *into, const struct ynode *from, const char *path)
 {
 	bool whole = how_of(m, path) == HOW_KEYS;
 
@@ -161,8 +206,10 @@ static void fill(const struct merge *m, struct ynode *into, const struct ynode *
 		char sub[PATH_LEN]; /* one that does not fit is no row's */
 
 		snprintf(sub, sizeof(sub), "%s%s%s", path, *path ? "." : "", key->text);
+		if (m->what == ENTRIES && !*path && is_kept_out(m, key->text))
+			continue;
 		if (at == into->count)
-			yn_put(m->p, into, yn_copy(m->p, key), yn_copy(m->p, from->item[i]));
+			yn_put(m->p, into, give(m, from->key[i]), give(m, from->item[i]));
 		else if (!whole)
 			join(m, into, at, from, i, sub);
 	}
@@ -206,13 +253,6 @@ static void keep_once(struct yn_pool *p, struct ynode *list)
 	list->count = kept;
 }
 
-static const struct ynode *scalar_at(const struct ynode *map, const char *key)
-{
-	const struct ynode *n = key ? yn_get(map, key) : NULL;
-
-	return n && n->kind != YN_NULL && yn_is_scalar(n) ? n : NULL;
-}
-
 static bool is_word(const struct rule *r, const struct ynode *entry)
 {
 	return entry->kind == YN_STRING && (r->flags & WORDS);
@@ -240,26 +280,6 @@ static bool same_key(const struct ynode *a, const struct ynode *b)
 	return n == k && !memcmp(a->text, b->text, n);
 }
 
-static void drop_key(struct ynode *map, const char *key)
-{
-	size_t at = key ? yn_find(map, key, strlen(key)) : map->count;
-
-	if (at < map->count)
-		yn_remove(map, at);
-}
-
-static bool has_text(const struct ynode *map, const char *key)
-{
-	const struct ynode *n = scalar_at(map, key);
-
-	return n && n->len;
-}
-
-static bool has_choice(const struct rule *r, const struct ynode *entry)
-{
-	return r->choice && (has_text(entry, r->choice) || has_text(entry, r->choice_not));
-}
-
 /* A word becomes the map it is short for, at its place. */
 static struct ynode *word_to_map(struct yn_pool *p, struct ynode *word, const char *key)
 {
@@ -270,66 +290,93 @@ static struct ynode *word_to_map(struct yn_pool *p, struct ynode *word, const ch
 	return map;
 }
 
-/* What entry lacks comes from other, but for the fields named. */
-static void fill_entry(struct yn_pool *p, const struct rule *r, struct ynode **entry, const struct ynode *other,
-		       bool key_too)
+/* What entry lacks comes from other. */
+static void fill_entry(struct merge *m, struct ynode **entry, const struct ynode *other)
 {
-	struct merge m = { p, ENTRIES, r->choice != NULL };
-	struct ynode *rest = yn_copy(p, other);
+	bool word = is_word(m->rule, *entry);
+	const char *first = other->kind == YN_MAP && other->count ? other->key[0]->text : NULL;
 
-	if (rest->kind != YN_MAP || ((*entry)->kind != YN_MAP && !is_word(r, *entry)))
+	m->given += m->many;
+	if (!first || ((*entry)->kind != YN_MAP && !word) || m->given > YN_NODES_MAX)
 		return;
-	if (has_choice(r, *entry)) {
-		drop_key(rest, r->choice);
-		drop_key(rest, r->choice_not);
-	}
-	if (!key_too || is_word(r, *entry)) {
-		drop_key(rest, r->key);
-		drop_key(rest, r->key_else);
-	}
-	if (is_word(r, *entry) && rest->count)
-		*entry = word_to_map(p, *entry, r->key);
+	/* It stays a word where there is nothing but the key to take. */
+	m->without_key = m->many || word;
+	m->has_choice = m->rule->choice && (has_text(*entry, m->rule->choice) || has_text(*entry, m->rule->choice_not));
+	if (word && (other->count > 1 || !is_kept_out(m, first)))
+		*entry = word_to_map(m->p, *entry, m->rule->key);
 	if ((*entry)->kind == YN_MAP)
-		fill(&m, *entry, rest, "");
+		fill(m, *entry, other, "");
 }
 
 /* The later entry over the earlier one, in its place. */
-static void put_over(struct yn_pool *p, const struct rule *r, struct ynode **earlier, struct ynode *later)
+static void put_over(struct merge *m, struct ynode **earlier, struct ynode *later)
 {
-	struct ynode *fixed = r->fixed ? yn_get(*earlier, r->fixed) : NULL;
+	struct ynode *fixed = m->rule->fixed ? yn_get(*earlier, m->rule->fixed) : NULL;
 
-	fill_entry(p, r, &later, *earlier, true);
+	fill_entry(m, &later, *earlier);
 	if (fixed && later->kind == YN_MAP)
-		yn_set(p, later, r->fixed, fixed);
+		yn_set(m->p, later, m->rule->fixed, fixed);
 	*earlier = later;
 }
 
-static void combine(struct yn_pool *p, const struct rule *r, struct ynode *list, bool layers)
+/* Where entries are by their keys. */
+struct index {
+	size_t *slot; /* of entries kept so far, from 1; 0: free */
+	const struct ynode **key;
+	size_t mask;
+};
+
+static struct index index_new(struct yn_pool *p, size_t count)
 {
+	size_t size = 16;
+
+	while (size < 2 * count)
+		size *= 2;
+	return (struct index){ yn_alloc(p, size * sizeof(size_t)), yn_alloc(p, count * sizeof(struct ynode *)), size - 1 };
+}
+
+/* The slot of key, or the free one for it. */
+static size_t *index_slot(const struct index *x, const struct ynode *key)
+{
+	size_t n = key->len, h = 5381;
+
+	while (n > 1 && key->text[n - 1] == '/')
+		n--;
+	for (size_t i = 0; i < n; i++)
+		h = h * 33 + (unsigned char)key->text[i];
+	while (x->slot[h & x->mask] && !same_key(x->key[x->slot[h & x->mask] - 1], key))
+		h++;
+	return &x->slot[h & x->mask];
+}
+
+static int combine(struct yn_pool *p, const struct rule *r, struct ynode *list, bool layers)
+{
+	struct merge m = { .p = p, .what = ENTRIES, .rule = r };
+	struct index x = index_new(p, list->count);
 	size_t kept = 0;
 
 	for (size_t i = 0; i < list->count; i++) {
 		struct ynode *entry = list->item[i];
-		const struct ynode *key = entry_key(r, entry), *other;
-		bool every = key && !layers && !strcmp(key->text, "*");
-		size_t k = 0;
+		const struct ynode *key = entry_key(r, entry);
+		size_t *slot = key ? index_slot(&x, key) : NULL;
 
-		for (; key && k < kept; k++) {
-			if (every)
-				fill_entry(p, r, &list->item[k], entry, false);
-			else if ((other = entry_key(r, list->item[k])) && same_key(other, key))
-				break;
-		}
-		if (every)
-			continue;
-		if (!key || k == kept)
+		m.many = key && !layers && !strcmp(key->text, "*");
+		if (m.many) {
+			for (size_t k = 0; k < kept; k++)
+				fill_entry(&m, &list->item[k], entry);
+		} else if (slot && *slot && layers) {
+			put_over(&m, &list->item[*slot - 1], entry);
+		} else if (slot && *slot) {
+			fill_entry(&m, &list->item[*slot - 1], entry);
+		} else {
+			x.key[kept] = key;
 			list->item[kept++] = entry;
-		else if (layers)
-			put_over(p, r, &list->item[k], entry);
-		else
-			fill_entry(p, r, &list->item[k], entry, true);
+			if (slot)
+				*slot = kept;
+		}
 	}
 	list->count = kept;
+	return m.given > YN_NODES_MAX ? -1 : 0;
 }
 
 /* The list a row is about; NULL when it is not there. */
@@ -351,7 +398,7 @@ struct ynode *merge_layers(struct yn_pool *p, const struct ynode *defaults, cons
 			   const struct ynode *override)
 {
 	const struct ynode *layer[] = { override, instance, defaults };
-	struct merge m = { p, LAYERS, false };
+	struct merge m = { .p = p, .what = LAYERS };
 	struct ynode *out = NULL, *list;
 
 	for (size_t i = 0; i < sizeof(layer) / sizeof(*layer); i++) {
@@ -378,7 +425,7 @@ struct ynode *merge_layers(struct yn_pool *p, const struct ynode *defaults, cons
 
 void merge_base(struct yn_pool *p, struct ynode *root, const struct ynode *base)
 {
-	struct merge m = { p, BASES, false };
+	struct merge m = { .p = p, .what = BASES };
 	struct ynode *list;
 
 	fill(&m, root, base, "");
@@ -389,14 +436,16 @@ void merge_base(struct yn_pool *p, struct ynode *root, const struct ynode *base)
 	}
 }
 
-void merge_combine(struct yn_pool *p, struct ynode *root)
+int merge_combine(struct yn_pool *p, struct ynode *root, struct err *e)
 {
 	for (size_t i = 0; i < RULES; i++) {
 		struct ynode *list = rules[i].key ? list_at(root, rules[i].path) : NULL;
 
-		if (list)
-			combine(p, &rules[i], list, false);
+		if (list && combine(p, &rules[i], list, false) < 0)
+			return err_set(e, ERR_INVALID, "%s: entries for all (\"*\") make more than %d values",
+				       rules[i].path, YN_NODES_MAX);
 	}
+	return 0;
 }
 
 /* Scripts of a list: file as a word. */

@@ -47,6 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	auto_pool p = yn_pool_new();
 	struct ynode *tree[TEXTS], *out;
+	struct err e;
 
 	for (size_t i = 0; i < TEXTS; i++)
 		tree[i] = next(p, &data, &len);
@@ -56,8 +57,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 			if (tree[i])
 				merge_base(p, out, tree[i]);
 		}
-		merge_combine(p, out);
-		is_read_back(out);
+		if (merge_combine(p, out, &e) == 0)
+			is_read_back(out);
 	}
 	for (size_t i = 0; i < TEXTS; i++) {
 		if (tree[i])

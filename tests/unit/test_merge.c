@@ -1,6 +1,9 @@
 /* Layers of a load and bases of a template: a row for each rule. */
 #include "tests/unit/merge_util.h"
 
+#include <time.h>
+
+#include "lib/buf.h"
 #include "limactl-c/config/merge.h"
 
 struct row {
@@ -220,10 +223,11 @@ static void test_bases(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(bases) / sizeof(*bases); i++) {
 		const struct base_row *r = &bases[i];
+		struct err e;
 		struct ynode *root = tree("t", r->template), *base = tree("b", r->base), *was = yn_copy(pool, base);
 
 		merge_base(pool, root, base);
-		merge_combine(pool, root);
+		assert_int_equal(merge_combine(pool, root, &e), 0);
 		assert_alike(r->what, "", root, tree("wanted", r->wanted));
 		assert_true(yn_same(base, was));
 	}
@@ -275,6 +279,54 @@ static void test_short_spellings_are_written_out(void **state)
 	}
 }
 
+/* A list of so many, each with more lines, and the last one. */
+static struct ynode *mounts(unsigned count, const char *more, const char *last)
+{
+	auto_buf b = BUF_INIT(YN_TEXT_MAX);
+
+	buf_adds(&b, "mounts:\n");
+	for (unsigned i = 0; i < count; i++) {
+		buf_addf(&b, "- location: /m%u\n", i);
+		buf_adds(&b, more);
+	}
+	assert_int_equal(buf_adds(&b, last), 0);
+	return tree("f", b.data);
+}
+
+/* Each of many entries is found at once; what is for all is bounded. */
+static void test_long_lists(void **state)
+{
+	struct ynode *many = mounts(9000, "", ""), *again = mounts(9000, "  writable: true\n", "");
+	clock_t begin = clock();
+	struct ynode *out = merge_layers(pool, many, again, many), *list = yn_get(out, "mounts");
+	struct err e = { 0 };
+
+	(void)state;
+	assert_int_equal(list->count, 9000);
+	assert_string_equal(yn_get(list->item[8999], "location")->text, "/m8999");
+	assert_string_equal(yn_get(list->item[8999], "writable")->text, "true");
+	assert_true(clock() - begin < 2 * CLOCKS_PER_SEC);
+	out = mounts(100, "", "- {location: \"*\", writable: true}\n");
+	assert_int_equal(merge_combine(pool, out, &e), 0);
+	assert_string_equal(yn_get(yn_get(out, "mounts")->item[99], "writable")->text, "true");
+	out = mounts(10000, "", "- {location: \"*\", x: [1, 2, 3, 4, 5, 6, 7, 8]}\n");
+	assert_int_equal(merge_combine(pool, out, &e), -1);
+	assert_string_equal(e.msg, "mounts: entries for all (\"*\") make more than 50000 values");
+}
+
+/* What one entry got from another is not shared with a third. */
+static void test_entries_stay_apart(void **state)
+{
+	struct ynode *n = tree("f", "mounts:\n- location: a\n- location: b\n- {location: \"*\", 9p: {msize: 1}}\n"
+				    "- {location: a, 9p: {cache: none}}\n");
+	struct err e;
+
+	(void)state;
+	assert_int_equal(merge_combine(pool, n, &e), 0);
+	assert_alike("apart", "", n, tree("wanted", "mounts: [{location: a, 9p: {msize: 1, cache: none}},"
+						    " {location: b, 9p: {msize: 1}}]"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -284,6 +336,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_bases, pool_make, pool_drop),
 		cmocka_unit_test_setup_teardown(test_what_a_base_gives_keeps_its_place_and_origin, pool_make, pool_drop),
 		cmocka_unit_test_setup_teardown(test_short_spellings_are_written_out, pool_make, pool_drop),
+		cmocka_unit_test_setup_teardown(test_long_lists, pool_make, pool_drop),
+		cmocka_unit_test_setup_teardown(test_entries_stay_apart, pool_make, pool_drop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
