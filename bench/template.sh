@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What templates cost on the command line: checking the largest one shipped, embedding it, listing 100 stopped instances.
-# Wall time, peak memory, and instructions counted by callgrind (valgrind), which compare between revisions.
+# Wall time, processor time (which other load disturbs less), peak memory, and instructions counted by callgrind
+# (valgrind), which compare between revisions.
 # With PEER=/path/to/limactl (and PEER_USER, who runs it) that program does the same beside ours, in turn.
 : "${RUNS:=20}"
 . "$(dirname "$0")/lib.bash"
@@ -23,6 +24,7 @@ for t in templates/*.yaml; do
 		mv "$work/t.yaml" "$work/largest.yaml"
 	fi
 done
+raw "scheduling: $(chrt -p $$ | sed -n 's/.*policy: //p'), nice $(nice)"
 raw "largest template: $largest, embedded $(stat -c %s "$work/largest.yaml") bytes, $(wc -l <"$work/largest.yaml") lines"
 
 # Instances as create leaves them, and what another program would leave: lima.yaml alone, without our plan.
@@ -36,16 +38,18 @@ done
 
 # measure NAME MS_LIMIT MB_LIMIT COMMAND...
 measure() {
-	local name=$1 ms_limit=$2 mb_limit=$3 ms=() mb=() m k
+	local name=$1 ms_limit=$2 mb_limit=$3 ms=() cpu=() mb=() m c k
 	shift 3
-	while read -r m k; do
+	while read -r m c k; do
 		ms+=("$m")
+		cpu+=("$c")
 		mb+=("$(awk -v k="$k" 'BEGIN { printf "%.3f", k / 1024 }')")
 	done < <("${AS[@]}" "$work/peak" "$RUNS" "$@")
 	[ "${#ms[@]}" = "$RUNS" ] || { echo "$name: it failed: $*" >&2; exit 1; }
 	raw "run $name, ms: ${ms[*]}"
 	summary "$name" ms "$ms_limit" "${ms[@]}"
-	summary "$name, peak memory" MB "$mb_limit" "${mb[@]}"
+	summary "… processor time" ms - "${cpu[@]}"
+	summary "… peak memory" MB "$mb_limit" "${mb[@]}"
 }
 
 # instructions NAME COMMAND...
