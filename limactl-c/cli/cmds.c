@@ -16,6 +16,7 @@ static const struct cmd *const cmds[] = {
 	&cmd_shell,
 	&cmd_list,
 	&cmd_delete,
+	&cmd_disk,
 	&cmd_validate,
 	&cmd_template,
 	&cmd_jsonschema,

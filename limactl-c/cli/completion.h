@@ -27,7 +27,7 @@ void completion_fini(struct completion *c);
 /* Adds a candidate when it goes on from what is typed. */
 void completion_add(struct completion *c, const char *word, const char *help);
 
-/* Adds what an operand may be, as the usage line calls it: "qemu|vz" (words as they are), "INSTANCE", "FILE", "DIR",
+/* Adds what an operand may be, as the usage line calls it: "qemu|vz" (words as they are), "INSTANCE", "DISK", "FILE", "DIR",
  * "template:NAME", "EXPRESSION", several of them separated by '|'. */
 void completion_add_values(struct completion *c, const char *operand);
 

@@ -8,6 +8,7 @@
 #include "limactl-c/cli/completion.h"
 #include "limactl-c/config/locator.h"
 #include "limactl-c/config/schema.h"
+#include "limactl-c/store/disk.h"
 #include "limactl-c/store/inst.h"
 
 enum { WORD_MAX = 100 };
@@ -23,6 +24,19 @@ static void add_instances(struct completion *c)
 	for (size_t i = 0; i < count; i++)
 		completion_add(c, name[i], "instance");
 	inst_list_free(name, count);
+}
+
+static void add_disks(struct completion *c)
+{
+	struct err ignored = { 0 };
+	char **name;
+	size_t count;
+
+	if (disk_list(&name, &count, &ignored) < 0)
+		return;
+	for (size_t i = 0; i < count; i++)
+		completion_add(c, name[i], "disk");
+	disk_list_free(name, count);
 }
 
 /* Parts that templates are made of ("_images/debian") only once that much is typed. */
@@ -80,6 +94,7 @@ static const struct {
 	void (*add)(struct completion *c);
 } kinds[] = {
 	{ "INSTANCE", add_instances },
+	{ "DISK", add_disks },
 	{ "template:NAME", add_templates },
 	{ "EXPRESSION", add_expressions },
 	{ "FILE", add_files },

@@ -10,7 +10,7 @@
 #include "limactl-c/base/spawn.h"
 #include "limactl-c/image/command.h"
 #include "limactl-c/image/newfile.h"
-#include "limactl-c/image/qcow2.h"
+#include "limactl-c/base/qcow2.h"
 
 enum { OPT_BASE, OPT_SIZE, OPT_OUT };
 

@@ -38,6 +38,7 @@ extern const struct command command_extract;
 extern const struct command command_get;
 extern const struct command command_import;
 extern const struct command command_initrd;
+extern const struct command command_inspect;
 extern const struct command command_kernel;
 extern const struct command command_seed;
 

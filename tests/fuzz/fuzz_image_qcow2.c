@@ -3,7 +3,7 @@
 #include <stdint.h>
 
 #include "limactl-c/image/disk_image.h"
-#include "limactl-c/image/qcow2.h"
+#include "limactl-c/base/qcow2.h"
 #include "tests/unit/qcow2_build.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);

@@ -4,7 +4,7 @@
 #include "limactl-c/image/cache.h"
 #include "limactl-c/image/digest.h"
 #include "limactl-c/image/manifest.h"
-#include "limactl-c/image/qcow2.h"
+#include "limactl-c/base/qcow2.h"
 
 #define HEX64 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 

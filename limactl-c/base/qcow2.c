@@ -1,4 +1,4 @@
-#include "limactl-c/image/qcow2.h"
+#include "limactl-c/base/qcow2.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* qcow2.h - what a disk image says about itself. Its bytes come from outside and are not trusted. */
-#ifndef LIMA_IMAGE_QCOW2_H
-#define LIMA_IMAGE_QCOW2_H
+#ifndef LIMA_QCOW2_H
+#define LIMA_QCOW2_H
 
 #include <stddef.h>
 #include <stdint.h>

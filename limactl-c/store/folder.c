@@ -1,0 +1,146 @@
+#include "limactl-c/store/folder.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/cleanup.h"
+#include "limactl-c/base/fs.h"
+#include "limactl-c/base/mem.h"
+
+enum { NAME_MAX_LENGTH = 76 };
+
+static bool ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), k = strlen(end);
+
+	return n >= k && !strcmp(s + n - k, end);
+}
+
+int folder_check_name(const char *name, const char *what, struct err *e)
+{
+	const char *why = NULL;
+
+	if (!*name)
+		return err_set(e, ERR_USAGE, "%s name must not be empty", what);
+	if (strlen(name) > NAME_MAX_LENGTH)
+		return err_set(e, ERR_USAGE, "%s name \"%s\" has %zu bytes, at most %d are possible", what, name,
+			       strlen(name), NAME_MAX_LENGTH);
+	for (const char *p = name; *p; p++) {
+		bool mark = strchr("._-", *p);
+
+		if (!mark && !(isascii(*p) && isalnum((unsigned char)*p)))
+			why = "only letters, digits and . _ - are possible";
+		else if (mark && (p == name || !p[1] || strchr("._-", p[1])))
+			why = ". _ - must stand alone between letters or digits";
+		if (why)
+			return err_set(e, ERR_USAGE, "%s name \"%s\": %s", what, name, why);
+	}
+	if (ends_with(name, ".yml") || ends_with(name, ".yaml"))
+		return err_set(e, ERR_USAGE, "%s name \"%s\" must not end in .yml or .yaml", what, name);
+	return 0;
+}
+
+/* rename() would replace an empty folder. */
+static int rename_new(const char *from, const char *to)
+{
+#ifdef __APPLE__
+	return renamex_np(from, to, RENAME_EXCL);
+#else
+	struct stat st;
+
+	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -1;
+	/* The file system cannot do it in one step. */
+	if (lstat(to, &st) == 0) {
+		errno = EEXIST;
+		return -1;
+	}
+	return rename(from, to);
+#endif
+}
+
+/* What a process has in hand: ".NAME.PID.new" while it makes a folder, ".NAME.PID.deleted" while it removes one. */
+#define MADE ".new"
+#define DELETED ".deleted"
+
+/* The PID of such a name, else 0. */
+static pid_t owner(const char *entry)
+{
+	const char *end = ends_with(entry, MADE) ? MADE : ends_with(entry, DELETED) ? DELETED : NULL;
+	auto_free char *name = xstrdup(entry);
+	char *dot;
+
+	if (name[0] != '.' || !end)
+		return 0;
+	name[strlen(name) - strlen(end)] = '\0';
+	dot = strrchr(name, '.');
+	return dot == name ? 0 : (pid_t)atol(dot + 1);
+}
+
+/* What a process that was killed has left, disks and all: nobody else would ever find it. */
+static void finish_others(const char *home)
+{
+	CLEANUP(closedirp) DIR *d = opendir(home);
+	struct dirent *de;
+
+	while (d && (de = readdir(d))) {
+		auto_free char *path = xasprintf("%s/%s", home, de->d_name);
+		pid_t pid = owner(de->d_name);
+		struct err ignored = { 0 };
+
+		if (pid > 0 && kill(pid, 0) < 0 && errno == ESRCH)
+			fs_remove_tree(path, &ignored);
+	}
+}
+
+int folder_move(const char *from, const char *home, const char *name, const char *what, struct err *e)
+{
+	auto_free char *dir = xasprintf("%s/%s", home, name);
+
+	if (rename_new(from, dir) < 0)
+		return errno == EEXIST || errno == ENOTEMPTY ?
+			       err_set(e, ERR_EXISTS, "%s \"%s\" exists already (%s)", what, name, dir) :
+			       err_errno(e, "create %s", dir);
+	return fs_sync_dir(home, e);
+}
+
+int folder_make(const char *home, const char *name, const char *what,
+		int (*fill)(const char *dir, const void *arg, struct err *e), const void *arg, struct err *e)
+{
+	auto_free char *tmp = xasprintf("%s/.%s.%ld" MADE, home, name, (long)getpid());
+	struct err ignored = { 0 };
+
+	finish_others(home);
+	if (fs_remove_tree(tmp, e) < 0)
+		return -1;
+	if (mkdir(tmp, 0700) < 0)
+		return err_errno(e, "create %s folder %s", what, tmp);
+	if (fill(tmp, arg, e) == 0 && folder_move(tmp, home, name, what, e) == 0)
+		return 0;
+	fs_remove_tree(tmp, &ignored);
+	return -1;
+}
+
+int folder_remove(const char *home, const char *name, struct err *e)
+{
+	auto_free char *dir = xasprintf("%s/%s", home, name);
+	/* Out of sight first: what others list is there with all its files or not at all. */
+	auto_free char *gone = xasprintf("%s/.%s.%ld" DELETED, home, name, (long)getpid());
+
+	if (fs_remove_tree(gone, e) < 0)
+		return -1;
+	if (rename(dir, gone) < 0)
+		return err_errno(e, "delete %s", dir);
+	finish_others(home);
+	return fs_remove_tree(gone, e);
+}

@@ -1,0 +1,24 @@
+/* folder.h - named folders (instances, disks): each is there with all its files or not at all.
+ *
+ * One is built beside its place, as ".NAME.PID.new", and renamed; one that goes is renamed to ".NAME.PID.deleted" first.
+ * What a killed process has left of either is removed by the next who makes or removes something there.
+ */
+#ifndef LIMA_FOLDER_H
+#define LIMA_FOLDER_H
+
+#include "lib/err.h"
+
+/* Lima's rule for names: ^[A-Za-z0-9]+(?:[._-](?:[A-Za-z0-9]+))*$, at most 76, not ending in .yml or .yaml. what is
+ * named, for messages: "instance". */
+int folder_check_name(const char *name, const char *what, struct err *e);
+
+/* Makes home/name (0700); fill puts its files into an empty folder. ERR_EXISTS: there is one already. */
+int folder_make(const char *home, const char *name, const char *what,
+		int (*fill)(const char *dir, const void *arg, struct err *e), const void *arg, struct err *e);
+
+/* Moves a folder of home to home/name, where nothing may be yet. */
+int folder_move(const char *from, const char *home, const char *name, const char *what, struct err *e);
+
+int folder_remove(const char *home, const char *name, struct err *e);
+
+#endif

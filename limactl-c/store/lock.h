@@ -1,0 +1,16 @@
+/* lock.h - lock files: a lock is an flock held by a living process, whatever the file says or however old it is. */
+#ifndef LIMA_LOCK_H
+#define LIMA_LOCK_H
+
+#include <stdbool.h>
+
+#include "lib/err.h"
+
+/* The descriptor that holds it, made when it is not there; close-on-exec, but an inherited copy holds it as well.
+ * ERR_EXISTS: another process holds it. */
+int lock_take(const char *path, struct err *e);
+
+/* Whether somebody holds it now. */
+bool lock_is_held(const char *path);
+
+#endif
