@@ -27,7 +27,7 @@ struct ga_provision {
 	struct ga_child runner;
 	unsigned runners; /* started by us */
 	bool done;
-	uint8_t sent[SCRIPTS_MAX]; /* the state the host was told last */
+	uint8_t sent[AP_PROVISION_UPGRADE + 1]; /* the state the host was told last */
 };
 
 static void file_path(char *path, size_t size, const char *run_dir, const char *name)
@@ -49,8 +49,20 @@ void provision_run(const char *run_dir, const struct settings *s, const char *mo
 		int index = script_index(s->item[i].key);
 
 		if (index >= 0 && strcmp(s->item[i].value, mode) == 0)
-			script_run(run_dir, s, index);
+			script_run(run_dir, s, index, mode);
 	}
+}
+
+/* After setup's "boot", in Lima's order. What a mode needs is in place when it comes: packages before files that belong to
+ * them, all of that before scripts. */
+static void run_all(const char *run_dir, const struct settings *s)
+{
+	static const char *const order[] = { "dependency", "data", "yq", "system", "user" };
+
+	if (settings_true(s, SCRIPT_UPGRADE))
+		script_run(run_dir, s, AP_PROVISION_UPGRADE, SCRIPT_UPGRADE);
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+		provision_run(run_dir, s, order[i]);
 }
 
 /* --- the daemon's side --- */
@@ -82,6 +94,7 @@ static void send_all(struct ga_provision *p, bool again)
 		if (index >= 0)
 			send_state(p, index, again);
 	}
+	send_state(p, AP_PROVISION_UPGRADE, again);
 }
 
 void ga_provision_send(struct ga_provision *p)
@@ -136,7 +149,7 @@ static _Noreturn void runner_main(const struct ga *ga)
 	/* Above all the port: it can be opened once, and a daemon started anew needs it. */
 	syscall(SYS_close_range, 3U, ~0U, 0U);
 	setrlimit(RLIMIT_NOFILE, &ga->files);
-	provision_run(ga->run_dir, ga->settings, "system");
+	run_all(ga->run_dir, ga->settings);
 	file_path(path, sizeof(path), ga->run_dir, "done");
 	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 	_exit(fd < 0);

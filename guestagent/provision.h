@@ -1,14 +1,25 @@
-/* provision.h - the template's scripts, run once a boot.
+/* provision.h - what the template's provision[] asks for, carried out once a boot.
  *
- * Scripts are <run>/provision/NN; settings provision.NN.mode say when: "boot" by setup, "system" by the daemon.
- * They run in order, as root, with env.* and PARAM_*; one that fails does not stop the next. Beside each script
- * NN.status says how far it is, so that an agent started anew neither repeats nor forgets it:
+ * Entry NN is <run>/provision/NN, a script or the content of a file; setting provision.NN.mode says what it is:
  *
- *   running | ok | failed STATUS        first line; STATUS is the exit code or -signal
- *   the last lines of its output        when failed
+ *   boot                run by setup, as root
+ *   dependency, system  run by the daemon, as root
+ *   user                run by the daemon's user (user.name) in a login shell
+ *   data                put at provision.NN.path with .owner and .permissions, over what is there unless .overwrite is
+ *                       "false"
+ *   yq                  the file at .path is edited by the host, which has the expression: its text is offered as NN.in
+ *                       (none: it is to be made), the state is "asks"; the host puts the new text at NN.out or a
+ *                       sentence at NN.err, by a rename
  *
- * A runner process of its own runs the system scripts, so they survive the daemon. It holds <run>/provision/lock
- * and leaves <run>/provision/done at the end; the daemon watches the folder.
+ * Order: boot, then with upgradePackages=true the guest's package manager, then dependency, data, yq, system, user; within a
+ * mode by number. Scripts have env.* and PARAM_* in their environment. One that fails does not stop the next. Beside
+ * each NN.status says how far it is, so that an agent started anew neither repeats nor forgets it:
+ *
+ *   running | asks | ok | failed STATUS   first line; STATUS is the exit code or -signal
+ *   the last lines of its output          when failed
+ *
+ * A runner process of its own does all but boot, so it survives the daemon. It holds <run>/provision/lock and leaves
+ * <run>/provision/done at the end; the daemon watches the folder.
  */
 #ifndef LIMA_GUESTAGENT_PROVISION_H
 #define LIMA_GUESTAGENT_PROVISION_H
@@ -18,7 +29,7 @@
 #include "guestagent/session.h"
 #include "lib/settings.h"
 
-/* Runs the scripts of a mode that have no result yet and waits for them. Failing scripts are no error. */
+/* Carries out the entries of a mode that have no result yet. Failing ones are no error. */
 void provision_run(const char *run_dir, const struct settings *s, const char *mode);
 
 struct ga_provision;

@@ -44,7 +44,14 @@ static void log_path(char *path, size_t size, const char *run_dir)
 
 /* --- state on file --- */
 
-static void state_save(const char *run_dir, const struct ap_provision *v)
+static const char *const state_words[] = {
+	[AP_PROVISION_RUNNING] = "running",
+	[AP_PROVISION_OK] = "ok",
+	[AP_PROVISION_ASKS] = "asks",
+};
+enum { STATE_WORDS = sizeof(state_words) / sizeof(state_words[0]) };
+
+void script_save(const char *run_dir, const struct ap_provision *v)
 {
 	char path[300], tmp[304], line[40];
 	bool written;
@@ -55,7 +62,7 @@ static void state_save(const char *run_dir, const struct ap_provision *v)
 	if (v->state == AP_PROVISION_FAILED)
 		snprintf(line, sizeof(line), "failed %d", v->status);
 	else
-		snprintf(line, sizeof(line), "%s", v->state == AP_PROVISION_OK ? "ok" : "running");
+		snprintf(line, sizeof(line), "%s", state_words[v->state]);
 	f = fopen(tmp, "we");
 	written = f && fprintf(f, "%s\n%s", line, v->tail) >= 0;
 	if (f && fclose(f) != 0)
@@ -76,13 +83,12 @@ int script_load(const char *run_dir, int index, struct ap_provision *v)
 		return -1;
 	*tail++ = '\0';
 	*v = (struct ap_provision){ .index = (uint16_t)index };
-	if (strcmp(text.data, "running") == 0)
-		v->state = AP_PROVISION_RUNNING;
-	else if (strcmp(text.data, "ok") == 0)
-		v->state = AP_PROVISION_OK;
-	else if (sscanf(text.data, "failed %d", &v->status) == 1)
+	for (uint8_t i = 0; i < STATE_WORDS; i++)
+		if (state_words[i] && strcmp(text.data, state_words[i]) == 0)
+			v->state = i;
+	if (!v->state && sscanf(text.data, "failed %d", &v->status) == 1)
 		v->state = AP_PROVISION_FAILED;
-	else
+	if (!v->state)
 		return -1;
 	snprintf(v->tail, sizeof(v->tail), "%s", tail);
 	return 0;
@@ -126,86 +132,96 @@ static int open_log(const char *run_dir)
 	return fd;
 }
 
-static _Noreturn void run_child(const char *run_dir, const struct settings *s, const char *path, int log)
-{
-	struct ga_user root;
-	struct err e;
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+/* --- one mode each --- */
 
-	ga_child_signals();
-	setsid();
-	dup2(null, STDIN_FILENO);
-	dup2(log >= 0 ? log : null, STDOUT_FILENO);
-	dup2(log >= 0 ? log : null, STDERR_FILENO);
-	if (ga_user_find(&root, s, true, &e) < 0)
-		_exit(126);
-	ga_user_environment(&root, s, run_dir);
-	for (size_t i = 0; i < s->count; i++) {
-		char name[128];
-
-		if (strncmp(s->item[i].key, "param.", 6) == 0 &&
-		    snprintf(name, sizeof(name), "PARAM_%s", s->item[i].key + 6) < (int)sizeof(name))
-			setenv(name, s->item[i].value, 1);
-	}
-	umask(022);
-	if (chdir(root.home) < 0 && chdir("/") < 0)
-		_exit(126);
-	execl(path, path, (char *)NULL);
-	if (errno == ENOEXEC || errno == EACCES)
-		execl("/bin/sh", "sh", path, (char *)NULL);
-	dprintf(STDERR_FILENO, "%s: %s\n", path, strerror(errno));
-	_exit(errno == ENOENT ? 127 : 126);
-}
-
-static void wait_for(pid_t pid, struct ap_provision *v)
+static int wait_for(pid_t pid)
 {
 	int status;
 
 	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR) {
-			v->status = 126;
-			return;
-		}
-	v->status = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+		if (errno != EINTR)
+			return 126;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-void script_run(const char *run_dir, const struct settings *s, int index)
+static int run_script(const struct script *sc, struct err *e)
 {
+	pid_t pid = fork();
+	int status;
+
+	(void)e;
+	if (pid == 0)
+		script_become(sc);
+	status = pid < 0 ? 126 : wait_for(pid);
+	if (sc->as_user)
+		script_remove_copy(sc);
+	return status;
+}
+
+static const struct {
+	const char *mode;
+	bool as_user;
+	/* Exit code or -signal; with a sentence in *e it is no script's output that tells why. */
+	int (*run)(const struct script *sc, struct err *e);
+} modes[] = {
+	{ "boot", false, run_script },
+	{ "dependency", false, run_script },
+	{ "data", false, script_put_data },
+	{ "yq", false, script_edit },
+	{ "system", false, run_script },
+	{ "user", true, run_script },
+	{ SCRIPT_UPGRADE, false, run_script },
+};
+enum { MODES = sizeof(modes) / sizeof(modes[0]) };
+
+static int run_mode(struct script *sc, const char *mode, struct err *e)
+{
+	for (size_t i = 0; i < MODES; i++) {
+		if (strcmp(modes[i].mode, mode) != 0)
+			continue;
+		sc->as_user = modes[i].as_user;
+		return modes[i].run(sc, e);
+	}
+	err_set(e, ERR_INVALID, "mode %.40s is not known to this guest agent", mode);
+	return 1;
+}
+
+/* Of one found "running" nobody knows how far it came. */
+static void give_up(const char *run_dir, struct ap_provision *v)
+{
+	v->state = AP_PROVISION_FAILED;
+	v->status = -SIGKILL;
+	snprintf(v->tail, sizeof(v->tail), "it was interrupted");
+	script_save(run_dir, v);
+}
+
+void script_run(const char *run_dir, const struct settings *s, int index, const char *mode)
+{
+	struct script sc = { .run_dir = run_dir, .settings = s, .index = index };
 	struct ap_provision v;
-	char path[300];
+	struct err e = { 0 };
 	off_t start = 0;
-	int log;
-	pid_t pid;
 
 	if (script_load(run_dir, index, &v) == 0) {
-		if (v.state != AP_PROVISION_RUNNING)
-			return;
-		v.state = AP_PROVISION_FAILED;
-		v.status = -SIGKILL;
-		snprintf(v.tail, sizeof(v.tail), "it was interrupted");
-		state_save(run_dir, &v);
+		if (v.state != AP_PROVISION_OK && v.state != AP_PROVISION_FAILED)
+			give_up(run_dir, &v);
 		return;
 	}
 	v = (struct ap_provision){ .index = (uint16_t)index, .state = AP_PROVISION_RUNNING };
-	state_save(run_dir, &v);
-	snprintf(path, sizeof(path), "%s/provision/%02d", run_dir, index);
-	chmod(path, 0700);
-	log = open_log(run_dir);
-	if (log >= 0)
-		start = lseek(log, 0, SEEK_END);
-	pid = fork();
-	if (pid == 0)
-		run_child(run_dir, s, path, log);
-	if (pid > 0)
-		wait_for(pid, &v);
-	else
-		v.status = 126;
+	script_save(run_dir, &v);
+	sc.log = open_log(run_dir);
+	if (sc.log >= 0)
+		start = lseek(sc.log, 0, SEEK_END);
+	v.status = run_mode(&sc, mode, &e);
 	v.state = v.status ? AP_PROVISION_FAILED : AP_PROVISION_OK;
-	if (v.status && log >= 0)
-		read_tail(log, start, v.tail, sizeof(v.tail));
+	if (e.kind)
+		snprintf(v.tail, sizeof(v.tail), "%s", e.msg);
+	else if (v.status && sc.log >= 0)
+		read_tail(sc.log, start, v.tail, sizeof(v.tail));
 	if (v.status)
-		log_warn("provision script %d failed with status %d", index, v.status);
-	state_save(run_dir, &v);
-	if (log >= 0)
-		close(log);
+		log_warn("provision %d (%s) failed with status %d%s%s", index, mode, v.status, e.kind ? ": " : "",
+			 e.kind ? e.msg : "");
+	script_save(run_dir, &v);
+	if (sc.log >= 0)
+		close(sc.log);
 }

@@ -179,6 +179,17 @@ static int make_home(const struct setup *su, const struct account *a, struct err
 	return chown(path, (uid_t)a->uid, (gid_t)a->gid) < 0 ? err_errno(e, "%s", a->home) : 0;
 }
 
+/* XDG_RUNTIME_DIR of the user's scripts; on tmpfs, so made at each boot. */
+static int make_runtime_dir(const struct setup *su, const struct account *a, struct err *e)
+{
+	char dir[40], path[SU_PATH_MAX];
+
+	snprintf(dir, sizeof(dir), "/run/user/%llu", a->uid);
+	if (su_mkdirs(su, dir, 0700, e) < 0)
+		return -1;
+	return chown(su_path(su, dir, path), (uid_t)a->uid, (gid_t)a->gid) < 0 ? err_errno(e, "%s", dir) : 0;
+}
+
 static int put_sudo(const struct setup *su, const struct account *a, struct err *e)
 {
 	char path[SU_PATH_MAX], rule[100];
@@ -212,7 +223,8 @@ int setup_user(const struct setup *su, struct err *e)
 	if (!usable_field(a.home) || a.home[0] != '/' || !usable_field(a.shell) || !usable_field(a.comment) ||
 	    a.uid >= UINT32_MAX || a.gid >= UINT32_MAX)
 		return err_set(e, ERR_INVALID, "uid, home, shell or comment of user %s is unusable", a.name);
-	if (put_account(su, &a, e) < 0 || put_docker_group(su, a.name, e) < 0 || make_home(su, &a, e) < 0)
+	if (put_account(su, &a, e) < 0 || put_docker_group(su, a.name, e) < 0 || make_home(su, &a, e) < 0 ||
+	    make_runtime_dir(su, &a, e) < 0)
 		return -1;
 	return put_sudo(su, &a, e);
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "lib/cleanup.h"
@@ -66,6 +67,35 @@ int ga_user_become(const struct ga_user *u)
 	if (initgroups(u->name, u->gid) < 0 || setgid(u->gid) < 0)
 		return -1;
 	return setuid(u->uid);
+}
+
+int ga_user_call(const struct ga_user *u, int (*fn)(const void *arg, struct err *e), const void *arg, struct err *e)
+{
+	int fd[2], status;
+	pid_t pid;
+	ssize_t n;
+
+	*e = (struct err){ 0 };
+	if (io_pipe(fd, e) < 0)
+		return -1;
+	pid = fork();
+	if (pid == 0) {
+		int rc = ga_user_become(u) < 0 ? err_errno(e, "cannot become user %s", u->name) : fn(arg, e);
+
+		if (rc < 0)
+			io_write_full(fd[1], e, sizeof(*e));
+		_exit(rc < 0);
+	}
+	if (pid < 0)
+		err_errno(e, "fork");
+	close(fd[1]);
+	n = pid < 0 ? 0 : io_read_full(fd[0], e, sizeof(*e));
+	close(fd[0]);
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (pid > 0 && n == 0 && !(WIFEXITED(status) && WEXITSTATUS(status) == 0))
+		err_set(e, ERR_SYS, "a child for user %s ended early", u->name);
+	return e->kind ? -1 : 0;
 }
 
 /* The PATH that setup decided on, for it knows where the engine's programs are. */

@@ -19,6 +19,9 @@ struct ga_user {
 /* The instance's user of the settings, or root. What the settings leave out comes from /etc/passwd. */
 int ga_user_find(struct ga_user *u, const struct settings *s, bool root, struct err *e);
 
+/* Runs fn in a child with the user's rights; its error becomes ours. */
+int ga_user_call(const struct ga_user *u, int (*fn)(const void *arg, struct err *e), const void *arg, struct err *e);
+
 /* All of these are for a forked child, before it executes. */
 
 int ga_user_become(const struct ga_user *u); /* groups, gid, uid; -1 with errno set. Nothing when we are not root */

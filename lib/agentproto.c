@@ -255,7 +255,7 @@ ssize_t ap_provision_pack(const struct ap_provision *v, uint8_t *p, size_t n)
 {
 	struct out o = { .p = p, .max = n };
 
-	o.bad |= v->state < AP_PROVISION_RUNNING || v->state > AP_PROVISION_FAILED;
+	o.bad |= v->state < AP_PROVISION_RUNNING || v->state > AP_PROVISION_ASKS;
 	put16(&o, v->index);
 	put8(&o, v->state);
 	put32(&o, (uint32_t)v->status);
@@ -269,7 +269,7 @@ int ap_provision_unpack(struct ap_provision *v, const uint8_t *p, size_t n)
 
 	memset(v, 0, sizeof(*v));
 	v->index = get16(&i);
-	v->state = get_choice(&i, AP_PROVISION_RUNNING, AP_PROVISION_FAILED);
+	v->state = get_choice(&i, AP_PROVISION_RUNNING, AP_PROVISION_ASKS);
 	v->status = (int32_t)get32(&i);
 	get_text(&i, v->tail, sizeof(v->tail));
 	return unpacked(&i);

@@ -79,10 +79,18 @@ struct ap_ports {
 ssize_t ap_ports_pack(const struct ap_ports *v, uint8_t *p, size_t n);
 int ap_ports_unpack(struct ap_ports *v, const uint8_t *p, size_t n);
 
-enum ap_provision_state { AP_PROVISION_RUNNING = 1, AP_PROVISION_OK, AP_PROVISION_FAILED };
-enum { AP_TAIL_MAX = 2048 };
+enum ap_provision_state {
+	AP_PROVISION_RUNNING = 1,
+	AP_PROVISION_OK,
+	AP_PROVISION_FAILED,
+	AP_PROVISION_ASKS, /* the host is to edit the file of a yq entry (guestagent/provision.h) */
+};
+enum {
+	AP_TAIL_MAX = 2048,
+	AP_PROVISION_UPGRADE = 1000, /* the index of upgradePackages; entries of the template are below */
+};
 struct ap_provision {
-	uint16_t index; /* position in provision[] of the template */
+	uint16_t index; /* position in provision[] of the template, or AP_PROVISION_UPGRADE */
 	uint8_t state;
 	int32_t status;          /* exit code, or -signal, when FAILED */
 	char tail[AP_TAIL_MAX];  /* its last output lines, when FAILED */

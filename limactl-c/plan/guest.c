@@ -66,15 +66,51 @@ static void set_tuning(struct making *m)
 	set_bool(p, "tuning.noCloudInitHotplug", c->tuning.no_cloud_init_hotplug);
 }
 
+static void set_of(struct plan *p, size_t i, const char *key, const char *value)
+{
+	auto_free char *whole = xasprintf("provision.%02zu.%s", i, key);
+
+	set(p, whole, value);
+}
+
+/* The format of a file by its name, as yq chooses it. */
+static const char *format_of(const struct cfg_provision *from)
+{
+	const char *dot = strrchr(from->path, '.');
+
+	if (strcmp(from->format, "auto"))
+		return from->format;
+	return dot && !strcmp(dot, ".json") ? "json" : "yaml";
+}
+
 static void add_script(struct making *m, const struct cfg_provision *from)
 {
 	struct plan *p = m->p;
 	struct plan_script *s = PLAN_APPEND(p->script, p->scripts);
-	auto_free char *key = xasprintf("provision.%02zu.mode", p->scripts - 1);
+	size_t i = p->scripts - 1;
+	bool data = !strcmp(from->mode, "data"), yq = !strcmp(from->mode, "yq");
 
 	s->mode = xstrdup(from->mode);
-	s->text = xstrdup(from->script);
-	set(p, key, s->mode);
+	s->text = xstrdup(data ? from->content : yq ? from->expression : from->script);
+	set_of(p, i, "mode", s->mode);
+	if (yq)
+		s->format = xstrdup(format_of(from));
+	if (!data && !yq)
+		return;
+	set_of(p, i, "path", from->path);
+	set_of(p, i, "owner", from->owner);
+	set_of(p, i, "permissions", from->permissions);
+	if (data && from->overwrite == CFG_FALSE)
+		set_of(p, i, "overwrite", "false");
+}
+
+static void set_pairs(struct plan *p, const char *prefix, const struct cfg_env *pair, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		auto_free char *key = xasprintf("%s.%s", prefix, pair[i].key);
+
+		set(p, key, pair[i].value);
+	}
 }
 
 static void add_file(struct plan *p, const char *guest_path, char *source, unsigned mode)
@@ -111,11 +147,8 @@ int plan_make_guest(struct making *m, struct err *e)
 		set(p, "init", "openrc");
 	set(p, "hostname", p->hostname);
 	set_user(m);
-	for (size_t i = 0; i < c->envs; i++) {
-		auto_free char *key = xasprintf("env.%s", c->env[i].key);
-
-		set(p, key, c->env[i].value);
-	}
+	set_pairs(p, "env", c->env, c->envs);
+	set_pairs(p, "param", c->param, c->params);
 	for (size_t i = 0; i < c->provisions; i++)
 		add_script(m, &c->provision[i]);
 	set_bool(p, "engine", m->images->engine_disk);

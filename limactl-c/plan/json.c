@@ -70,6 +70,7 @@ static const struct field socket_fields[] = {
 static const struct field script_fields[] = {
 	F(plan_script, mode, T_STRING),
 	F(plan_script, text, T_STRING),
+	F(plan_script, format, T_OPTIONAL),
 };
 static const struct field file_fields[] = {
 	F(plan_file, guest_path, T_STRING),

@@ -43,10 +43,11 @@ struct plan_socket {
 	char *guest_path; /* absolute */
 };
 
-/* A script of provision[]; written by the command line to <dir>/provision/NN and carried in the initramfs. */
+/* An entry of provision[]; its text is written by the command line to <dir>/provision/NN and carried in the initramfs. */
 struct plan_script {
-	char *mode; /* "boot" or "system" */
-	char *text;
+	char *mode;   /* as in the template */
+	char *text;   /* script, content or expression */
+	char *format; /* yq: "yaml" or "json" */
 };
 
 struct plan_pair {

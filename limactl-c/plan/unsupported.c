@@ -64,7 +64,6 @@ static const struct row {
 	{ "guestInstallPrefix", ASK_TEXT, CFG(guest_install_prefix), true, "/usr/local", "nothing is installed there" },
 	{ "timezone", ASK_TEXT_GIVEN, CFG(timezone), true, NULL, "the guest keeps its own" },
 	{ "propagateProxyEnv", ASK_GIVEN, CFG(propagate_proxy_env), true, NULL, "name the variables in env" },
-	{ "param", ASK_COUNT, CFG(params), true, NULL, "{{.Param.NAME}} is filled in, but $PARAM_NAME is not set" },
 };
 
 struct asking {
@@ -109,17 +108,39 @@ static void say_element(struct asking *a, const char *list, size_t i, const char
 	say(a, path, false, text);
 }
 
+/* Whether the file of a yq entry is of a format we edit; a name that tells none is YAML. */
+static bool format_known(const struct cfg_provision *p)
+{
+	static const char *const others[] = { "csv", "ini", "props", "properties", "toml", "tsv", "xml", "lua",
+					      "shell", "base64", "uri", "hcl" };
+	const char *dot = strrchr(p->path, '.'), *word = p->format;
+
+	if (!strcmp(word, "auto"))
+		word = dot && !strchr(dot, '/') ? dot + 1 : "yaml";
+	else if (strcmp(word, "yaml") && strcmp(word, "json"))
+		return false;
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		if (!strcmp(word, others[i]))
+			return false;
+	}
+	return true;
+}
+
 static void ask_provision(struct asking *a)
 {
 	for (size_t i = 0; i < a->c->provisions; i++) {
-		const char *mode = a->c->provision[i].mode;
+		const struct cfg_provision *p = &a->c->provision[i];
 		auto_free char *text = NULL;
 
-		if (!strcmp(mode, "boot") || !strcmp(mode, "system"))
+		if (!strcmp(p->mode, "ansible"))
+			say_element(a, "provision", i, "mode",
+				    "ansible is not carried out: run ansible-playbook yourself once the instance is up");
+		if (!strcmp(p->mode, "yq"))
+			say_element(a, "provision", i, "mode", "yq is not carried out by this version yet");
+		if (strcmp(p->mode, "yq") || format_known(p))
 			continue;
-		text = xasprintf("%s is not carried out by this version yet: use boot or system, or remove the script",
-				 mode);
-		say_element(a, "provision", i, "mode", text);
+		text = xasprintf("only YAML and JSON files can be edited, %s is neither", p->path);
+		say_element(a, "provision", i, strcmp(p->format, "auto") ? "format" : "path", text);
 	}
 }
 

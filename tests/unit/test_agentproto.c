@@ -172,7 +172,7 @@ static void test_provision(void **state)
 	assert_int_equal(got.status, -9);
 	assert_string_equal(got.tail, v.tail);
 	CHECK_EXACT(ap_provision, &got, (size_t)n);
-	bytes[2] = AP_PROVISION_FAILED + 1;
+	bytes[2] = AP_PROVISION_ASKS + 1;
 	assert_int_equal(ap_provision_unpack(&got, bytes, (size_t)n), -1);
 	v.state = 0;
 	assert_int_equal(ap_provision_pack(&v, bytes, sizeof(bytes)), -1);

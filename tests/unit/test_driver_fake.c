@@ -16,7 +16,7 @@ static struct plan_pair settings[] = {
 	{ (char *)"tuning.cacheTrim", (char *)"true" },
 	{ (char *)"provision.00.mode", (char *)"boot" },
 };
-static struct plan_script script[] = { { (char *)"boot", (char *)"#!/bin/sh\n" } };
+static struct plan_script script[] = { { (char *)"boot", (char *)"#!/bin/sh\n", NULL } };
 static char self[4096];
 
 /* Says its pid to whoever connects. Starts a child of its own that would go on for ever. */

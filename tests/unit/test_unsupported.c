@@ -45,9 +45,11 @@ static const struct {
 	{ "ssh: {forwardX11Trusted: true}", "ssh.forwardX11Trusted: " YET },
 	{ "audio: {device: alsa}", "audio.device: " YET },
 	{ "video: {display: vnc}", "t.yaml:2:18: video.display: " YET "write video: {display: none}" },
-	{ "provision: [{script: a}, {mode: user, script: b}]",
-	  "t.yaml:2:33: provision[1].mode: user is not carried out by this version yet: use boot or system" },
-	{ "provision: [{mode: data, path: /a, content: b}]", "provision[0].mode: data is not carried out" },
+	{ "provision: [{mode: ansible, playbook: /a}]", "provision[0].mode: ansible is not carried out: run" },
+	{ "provision: [{mode: yq, path: /a, expression: ., format: toml}]",
+	  "provision[0].format: only YAML and JSON files can be edited, /a is neither" },
+	{ "provision: [{mode: yq, path: /a.ini, expression: .}]",
+	  "t.yaml:2:30: provision[0].path: only YAML and JSON files can be edited, /a.ini is neither" },
 	{ "portForwards: [{guestSocket: /a, hostSocket: /b, reverse: true}]", "portForwards[0].reverse: " YET },
 	{ "portForwards: [{guestSocket: /a, hostPort: 1}]",
 	  "portForwards[0].guestSocket: a socket is forwarded only to a socket" },
@@ -84,7 +86,6 @@ static const struct {
 	{ "guestInstallPrefix: /opt", "guestInstallPrefix: " YET },
 	{ "vmOpts: {qemu: {minimumVersion: 8.0.0}}", "vmOpts.qemu.minimumVersion: " YET },
 	{ "firmware: {legacyBIOS: true}", "firmware.legacyBIOS: " YET },
-	{ "param: {a: b}\nmessage: '{{.Param.a}}'", "param: " YET },
 };
 
 static void test_what_is_done_otherwise_is_warned_of(void **state)
@@ -115,6 +116,9 @@ static void test_defaults_and_what_asks_for_nothing_are_silent(void **state)
 		"timezone: ''\nguestInstallPrefix: /usr/local\nparam: {}",
 		"mountType: 9p\nmountTypesUnsupported: [virtiofs]",
 		"vmOpts: {vz: {rosetta: {enabled: true}}}",
+		"param: {a: b}\nmessage: '{{.Param.a}}'",
+		"provision: [{mode: boot, script: a}, {mode: user, script: a}, {mode: dependency, script: a}]",
+		"provision: [{mode: data, path: /a.ini, content: b}]",
 		"provision: [{mode: boot, script: a}]\nportForwards: [{guestSocket: /a, hostSocket: b}]",
 	};
 
