@@ -103,6 +103,7 @@ static const struct field plan_fields[] = {
 	M(plan, cmdline, T_OPTIONAL),
 	{ .name = "init", .type = T_WORD, .offset = offsetof(struct plan, init), .words = init_words },
 	LIST("files", file, files, &file_record),
+	M(plan, seed, T_OPTIONAL),
 	{ .name = "disks", .type = T_LIST, .offset = offsetof(struct plan, disk), .machine = true,
 	  .list = &disk_record, .count_offset = offsetof(struct plan, disks) },
 	M(plan, disk_size, T_U64),

@@ -17,6 +17,13 @@ enum plan_driver { PLAN_QEMU, PLAN_VZ, PLAN_FAKE };
 enum plan_accel { PLAN_TCG, PLAN_KVM, PLAN_HVF };
 enum plan_init { PLAN_INIT_LEAN, PLAN_INIT_OPENRC };
 
+/* The network of guests that ask by DHCP, and who is who in it: Lima's, so that what names them finds them. */
+#define PLAN_NET "192.168.5.0/24"
+#define PLAN_NET_GATEWAY "192.168.5.2"
+#define PLAN_NET_DNS "192.168.5.3"
+#define PLAN_NET_ADDRESS "192.168.5.15"
+#define PLAN_AGENT_PORT "io.limactl-c.agent.0" /* virtio-serial port of the guest agent */
+
 /* A disk as the guest sees it, in order: vda, vdb, … */
 struct plan_disk {
 	char *path;
@@ -79,6 +86,8 @@ struct plan {
 	enum plan_init init;
 	struct plan_file *file;
 	size_t files;
+
+	char *seed; /* volume "cidata" for a guest with an init of its own, written at each start (seed.h); NULL: none */
 
 	struct plan_disk *disk;
 	size_t disks;

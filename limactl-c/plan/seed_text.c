@@ -1,0 +1,93 @@
+/* seed_text.c - values as the seed's files can hold them. */
+#include <stdio.h>
+#include <string.h>
+
+#include "limactl-c/base/mem.h"
+#include "limactl-c/base/sha256.h"
+#include "limactl-c/base/text.h"
+#include "limactl-c/plan/seed_parts.h"
+
+int seed_check_line(const char *what, const char *value, struct err *e)
+{
+	const char *why = NULL;
+
+	for (const unsigned char *s = (const unsigned char *)value; *s && !why; s++)
+		if (*s == '\n' || *s == '\r')
+			why = "a line break";
+		else if ((*s < ' ' && *s != '\t') || *s == 0x7f)
+			why = "a control character";
+	if (!why && !text_is_utf8(value))
+		return err_set(e, ERR_INVALID, "%s is not UTF-8, which the files of the guest's boot have to be", what);
+	return why ? err_set(e, ERR_INVALID, "%s has %s, which the files of the guest's boot cannot hold", what, why) : 0;
+}
+
+/* Code points YAML readers refuse as they are, or take for a line's end. */
+static bool is_unprintable(unsigned c)
+{
+	return c < ' ' || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || c == 0xfeff || c == 0xfffe || c == 0xffff;
+}
+
+/* The code point of the n bytes at s, which are well-formed. */
+static unsigned code_point(const char *s, size_t n)
+{
+	static const unsigned char mask[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+	unsigned c = (unsigned char)*s & mask[n];
+
+	for (size_t i = 1; i < n; i++)
+		c = c << 6 | ((unsigned char)s[i] & 0x3f);
+	return c;
+}
+
+int seed_yaml(struct buf *b, const char *s)
+{
+	int bad = buf_adds(b, "\"");
+	size_t n;
+
+	for (; *s && !bad; s += n) {
+		unsigned c;
+
+		n = text_utf8_length(s);
+		n = n ? n : 1;
+		c = code_point(s, n);
+		if (c == '"' || c == '\\')
+			bad |= buf_addf(b, "\\%c", c);
+		else if (is_unprintable(c))
+			bad |= buf_addf(b, "\\u%04x", c);
+		else
+			bad |= buf_add(b, s, n);
+	}
+	return bad | buf_adds(b, "\"");
+}
+
+/* --- mounts --- */
+
+bool seed_guest_mounts(const struct cfg *c)
+{
+	return c->mount_type && (!strcmp(c->mount_type, "9p") || !strcmp(c->mount_type, "virtiofs"));
+}
+
+void seed_mount_tag(const struct cfg_mount *m, char tag[24])
+{
+	auto_free char *text = xasprintf("%s:%s", m->location, m->mount_point);
+	uint8_t d[SHA256_SIZE];
+	int n = snprintf(tag, 24, "lima-");
+
+	sha256(text, strlen(text), d);
+	for (int i = 0; i < 8; i++)
+		n += snprintf(tag + n, 24 - (size_t)n, "%02x", d[i]);
+}
+
+char *seed_mount_options(const struct cfg *c, const struct cfg_mount *m)
+{
+	const char *access = m->writable ? "rw" : "ro";
+
+	if (!strcmp(c->mount_type, "virtiofs"))
+		return xasprintf("%s,nofail", access);
+	return xasprintf("%s,trans=virtio,version=%s,msize=%llu,cache=%s,nofail", access, m->ninep.protocol_version,
+			 (unsigned long long)m->ninep.msize, m->ninep.cache);
+}
+
+bool seed_mount_is_odd(const struct cfg_mount *m)
+{
+	return strpbrk(m->mount_point, " \t\"\\$`,#'[]{}") != NULL;
+}
