@@ -10,7 +10,7 @@
 #include "lib/cleanup.h"
 #include "lib/io.h"
 
-enum { SOCK_FDS_MAX = 16 };
+enum { SOCK_FDS_MAX = 32 };
 
 int sock_unix_addr(const char *path, struct sockaddr_un *sa, struct err *e)
 {

@@ -12,7 +12,7 @@
 
 #include "lib/err.h"
 
-enum { SPAWN_ARGS_MAX = 256, SPAWN_FDS_MAX = 8 };
+enum { SPAWN_ARGS_MAX = 256, SPAWN_FDS_MAX = 24 };
 
 /* argv[0] is looked up in PATH unless it has a slash. Descriptors are borrowed; the child gets fd[i] as number 3 + i,
  * and nothing else but 0 (null), 1 and 2 (the log file, appended; the parent's when log is NULL). */

@@ -79,6 +79,7 @@ int make_instance(const struct make *m, struct inst *out, bool *existed, struct 
 	*existed = false;
 	if (prepare(&s, m, e) < 0)
 		return -1;
+	s.disks_later = !m->existing_ok; /* made by create, it is not started now */
 	found = look_for_existing(&s, m->existing_ok, out, e);
 	if (found) {
 		*existed = found > 0;

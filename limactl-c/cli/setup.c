@@ -9,6 +9,7 @@
 #include "limactl-c/base/mem.h"
 #include "limactl-c/cli/findings.h"
 #include "limactl-c/cli/images.h"
+#include "limactl-c/cli/say.h"
 #include "limactl-c/cli/source.h"
 #include "limactl-c/config/embed.h"
 #include "limactl-c/config/locator.h"
@@ -39,6 +40,8 @@ void setup_fini(struct setup *s)
 	plan_free(&s->plan);
 	for (size_t i = 0; i < sizeof(s->image) / sizeof(*s->image); i++)
 		free(s->image[i]);
+	for (size_t i = 0; i < PLAN_EXTRA_MAX; i++)
+		disk_fini(&s->disk[i]);
 }
 
 void setup_belongs(struct setup *s, const char *name, const char *dir)
@@ -281,7 +284,7 @@ static bool reuse(char **image, const char *path)
 /* An instance keeps the kernel that fits the modules on its disk, whatever the cache's names mean by now. */
 static bool reuse_images(struct setup *s, const struct plan *former)
 {
-	bool engine = former->disks > 1;
+	bool engine = former->disks > 1 && !former->disk[1].name;
 
 	if (engine != (s->cfg.guest.engine_disk != NULL))
 		return false;
@@ -307,11 +310,31 @@ static int find_images(struct setup *s, struct err *e)
 	return 0;
 }
 
+/* The extra disks, their paths and formats for the plan. Who uses them is asked when they are locked. */
+static int find_disks(struct setup *s, struct plan_extra *extra, struct err *e)
+{
+	for (size_t i = 0; i < s->cfg.additional_disks && i < PLAN_EXTRA_MAX; i++) {
+		struct disk *d = &s->disk[i];
+
+		disk_fini(d);
+		if (disk_open(s->cfg.additional_disk[i].name, d, e) < 0) {
+			err_wrap(e, "additionalDisks[%zu]", i);
+			if (!s->disks_later || e->kind != ERR_NOTFOUND)
+				return -1;
+			say_warn("%s", e->msg);
+		}
+		extra[i] = (struct plan_extra){ d->path, d->format };
+	}
+	return 0;
+}
+
 int setup_plan(struct setup *s, const char *name, const char *dir, const struct plan *former, struct err *e)
 {
+	struct plan_extra extra[PLAN_EXTRA_MAX] = { 0 };
 	struct plan_images images;
 
-	if (setup_possible(s, e) < 0 || plan_host_for_guest(&s->host, s->cfg.arch, e) < 0)
+	if (setup_possible(s, e) < 0 || plan_host_for_guest(&s->host, s->cfg.arch, e) < 0 ||
+	    find_disks(s, extra, e) < 0)
 		return -1;
 	if (!s->host.fake && !(former && reuse_images(s, former))) {
 		for (size_t i = 0; i < sizeof(s->image) / sizeof(*s->image); i++)
@@ -324,6 +347,8 @@ int setup_plan(struct setup *s, const char *name, const char *dir, const struct 
 		.kernel = s->image[IMAGE_KERNEL],
 		.initrd = s->image[IMAGE_INITRD],
 		.engine_disk = s->image[IMAGE_ENGINE],
+		.extra = extra,
+		.extras = s->cfg.additional_disks < PLAN_EXTRA_MAX ? s->cfg.additional_disks : PLAN_EXTRA_MAX,
 	};
 	return plan_make(&s->cfg, &s->host, &images, name, dir, &s->plan, e);
 }

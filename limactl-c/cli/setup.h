@@ -12,6 +12,7 @@
 #include "limactl-c/config/config.h"
 #include "limactl-c/plan/host.h"
 #include "limactl-c/plan/plan.h"
+#include "limactl-c/store/disk.h"
 #include "limactl-c/store/inst.h"
 #include "limactl-c/yaml/ynode.h"
 
@@ -43,6 +44,8 @@ struct setup {
 	struct cfg cfg;
 	struct plan plan;
 	char *image[4]; /* disk, kernel, initrd, engine disk */
+	bool disks_later; /* one of additionalDisks may be made before the start */
+	struct disk disk[PLAN_EXTRA_MAX]; /* additionalDisks; no name: not there */
 };
 
 #define SETUP_INIT { .text = BUF_INIT(SETUP_TEXT_MAX) }

@@ -39,6 +39,9 @@ struct vm_driver {
 
 	/* Makes a machine object, state VM_OFF; plan and spawner must outlive it. */
 	struct vm *(*open)(const struct plan *plan, struct spawner *spawner, struct err *e);
+	/* What it shares with other instances (extra disks) is let go: for when it will not be started again. Those of a
+	 * machine that runs stay its own. */
+	void (*release)(struct vm *vm);
 	void (*close)(struct vm *vm); /* lets go of the machine without stopping it */
 
 	/* Operations. 0: begun; -1: not possible (error), nothing changed. */

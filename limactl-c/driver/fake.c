@@ -23,6 +23,7 @@
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/driver/common.h"
+#include "limactl-c/driver/disks.h"
 #include "limactl-c/driver/drivers.h"
 #include "limactl-c/driver/fake_end.h"
 #include "limactl-c/store/inst.h"
@@ -51,6 +52,7 @@ struct vm {
 	int status;
 	char net[64];     /* its network namespace */
 	struct vm_events events;
+	struct vm_disks disks;
 };
 
 static struct vm *fake_open(const struct plan *plan, struct spawner *spawner, struct err *e)
@@ -66,8 +68,14 @@ static struct vm *fake_open(const struct plan *plan, struct spawner *spawner, st
 	return vm;
 }
 
+static void fake_release(struct vm *vm)
+{
+	vm_disks_release(&vm->disks, vm->plan, vm->state == VM_OFF);
+}
+
 static void fake_close(struct vm *vm)
 {
+	fake_release(vm);
 	cleanup_closep(&vm->pidfd);
 	cleanup_closep(&vm->carrier);
 	free(vm);
@@ -143,7 +151,7 @@ static int launch(struct vm *vm, struct err *e)
 	pid_t pid;
 
 	lock = inst_lock(&(struct inst){ p->name, p->dir }, true, false, e);
-	if (lock < 0 || (listener = sock_listen_unix(sock, 0600, e)) < 0)
+	if (lock < 0 || vm_disks_lock(&vm->disks, p, &s, e) < 0 || (listener = sock_listen_unix(sock, 0600, e)) < 0)
 		return -1;
 	fs_rotate(log, FAKE_LOG_MAX);
 	s.fd[0] = lock;
@@ -240,9 +248,14 @@ static int fake_restore(struct vm *vm, const char *path, struct err *e)
 		return -1;
 	if (!text.data || strcmp(text.data, marker) != 0)
 		return err_set(e, ERR_INVALID, "%s is no machine of the fake driver", path);
-	if (unlink(path) < 0)
-		return err_errno(e, "remove %s", path);
-	return launch(vm, e);
+	/* The state stays when the machine cannot begin. */
+	if (launch(vm, e) < 0)
+		return -1;
+	if (unlink(path) == 0)
+		return 0;
+	err_errno(e, "remove %s", path);
+	vm_signal(vm->pidfd, vm->pid, SIGKILL);
+	return -1;
 }
 
 static int fake_powerdown(struct vm *vm, struct err *e)
@@ -364,6 +377,7 @@ static pid_t fake_pid(const struct vm *vm)
 const struct vm_driver driver_fake = {
 	.name = "fake",
 	.open = fake_open,
+	.release = fake_release,
 	.close = fake_close,
 	.start = fake_start,
 	.adopt = fake_adopt,

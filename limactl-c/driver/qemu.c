@@ -38,8 +38,14 @@ static struct vm *qemu_open(const struct plan *plan, struct spawner *spawner, st
 	return vm;
 }
 
+static void qemu_release(struct vm *vm)
+{
+	vm_disks_release(&vm->disks, vm->plan, vm->state == VM_OFF);
+}
+
 static void qemu_close(struct vm *vm)
 {
+	qemu_release(vm);
 	qemu_op_end(vm);
 	qemu_let_go(vm);
 	waitset_free(vm->waits);
@@ -309,6 +315,7 @@ static pid_t qemu_pid(const struct vm *vm)
 const struct vm_driver driver_qemu = {
 	.name = "qemu",
 	.open = qemu_open,
+	.release = qemu_release,
 	.close = qemu_close,
 	.start = qemu_start,
 	.adopt = qemu_adopt,

@@ -100,7 +100,8 @@ static void add_disk(struct args *a, const struct plan_disk *d, size_t i)
 
 	option(a, "-blockdev", xasprintf("driver=file,node-name=file%zu,%s,filename=%s", i, mode, file));
 	option(a, "-blockdev", xasprintf("driver=%s,node-name=disk%zu,%s,file=file%zu", d->format, i, mode, i));
-	option(a, "-device", xasprintf("virtio-blk-pci,drive=disk%zu,bootindex=%zu", i, i + 1));
+	option(a, "-device", d->serial ? xasprintf("virtio-blk-pci,drive=disk%zu,serial=%s", i, d->serial) :
+					 xasprintf("virtio-blk-pci,drive=disk%zu,bootindex=%zu", i, i + 1));
 }
 
 /* Outward only: ports of the guest are reached through the agent. Without IPv6 slirp has no router advertisements to send, so it wakes up for traffic only. */

@@ -118,9 +118,9 @@ int qemu_launch(struct vm *vm, bool incoming, struct err *e)
 	s.fd[0] = inst_lock(&(struct inst){ vm->plan->name, vm->plan->dir }, true, false, e);
 	if (s.fd[0] < 0)
 		return -1;
-	rc = launch(vm, &s, incoming, e);
-	/* QEMU's copies are the only ones from here on: they end when it does. */
-	for (size_t i = 0; i < SPAWN_FDS_MAX; i++)
+	rc = vm_disks_lock(&vm->disks, vm->plan, &s, e) < 0 ? -1 : launch(vm, &s, incoming, e);
+	/* QEMU's copies of these are the only ones from here on: they end when it does. */
+	for (size_t i = 0; i < QEMU_FD_END - QEMU_FD_LOCK; i++)
 		cleanup_closep(&s.fd[i]);
 	if (rc < 0)
 		qemu_put_away(vm);

@@ -7,6 +7,7 @@
 #define LIMA_QEMU_VM_H
 
 #include "limactl-c/driver/common.h"
+#include "limactl-c/driver/disks.h"
 #include "limactl-c/driver/qemu_console.h"
 #include "limactl-c/driver/qmp.h"
 #include "limactl-c/driver/waitset.h"
@@ -45,6 +46,7 @@ struct vm {
 	struct spawner *spawner;
 	struct waitset *waits;
 	struct vm_events events;
+	struct vm_disks disks;
 	enum vm_state state;
 
 	struct qmp *qmp;

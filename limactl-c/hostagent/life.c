@@ -72,6 +72,7 @@ static void finish(struct ha *ha)
 	unlink(tmp);
 	if (!ha->machine_left)
 		paths_remove_machine(ha->plan->dir);
+	vmctl_release(ha->vm);
 	events_exiting(ha->events, ha->errors);
 	close(ha->lock);
 	ha->lock = -1;
@@ -439,6 +440,11 @@ void life_begin(struct ha *ha)
 	fits = state_check(ha->plan, &e);
 	if (fits > 0 && life_operation(ha, VMCTL_RESTORE, &e) == 0)
 		return;
+	/* A disk that another instance has now: the saved machine can wait. */
+	if (fits > 0 && e.kind == ERR_EXISTS) {
+		life_fail(ha, e.msg);
+		return;
+	}
 	if (fits)
 		log_warn("the saved machine is given up and the guest boots afresh: %s", e.msg);
 	state_remove(ha->plan);

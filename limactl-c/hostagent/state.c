@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/buf.h"
 #include "lib/cleanup.h"
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/jsonx.h"
@@ -41,10 +42,26 @@ static char *program_text(const struct plan *p)
 	return xasprintf("%s %lld %lld", program, (long long)st.st_size, (long long)st.st_mtime);
 }
 
+/* A machine's memory knows what is on its disks: one that another instance has written to since fits no more. */
+static char *disks_text(const struct plan *p)
+{
+	auto_buf b = BUF_INIT(1 << 16);
+
+	for (size_t i = 0; i < p->disks; i++) {
+		struct stat st;
+
+		if (p->disk[i].name && stat(p->disk[i].path, &st) == 0)
+			buf_addf(&b, "%s %llu %lld %lld.%09ld\n", p->disk[i].name, (unsigned long long)st.st_ino,
+				 (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+	}
+	return xstrdup(b.data ? b.data : "");
+}
+
 int state_commit(const struct plan *p, struct err *e)
 {
 	auto_free char *tmp = state_tmp(p), *file = state_file(p), *meta = path_in(p->dir, PATH_STATE_META);
 	auto_free char *machine = plan_machine_text(p), *program = program_text(p), *text = NULL;
+	auto_free char *disks = disks_text(p);
 	auto_jx *o = jx_new_object();
 	auto_close int fd = open(tmp, O_RDONLY | O_CLOEXEC);
 
@@ -53,6 +70,7 @@ int state_commit(const struct plan *p, struct err *e)
 	jx_set_int(o, "version", STATE_VERSION);
 	jx_set_string(o, "program", program);
 	jx_set_string(o, "machine", machine);
+	jx_set_string(o, "disks", disks);
 	text = jx_dump_pretty(o);
 	if (fs_write_atomic(meta, text, strlen(text), 0600, e) < 0)
 		return -1;
@@ -64,7 +82,7 @@ int state_commit(const struct plan *p, struct err *e)
 int state_check(const struct plan *p, struct err *e)
 {
 	auto_free char *file = state_file(p), *meta = path_in(p->dir, PATH_STATE_META);
-	auto_free char *machine = plan_machine_text(p), *program = program_text(p);
+	auto_free char *machine = plan_machine_text(p), *program = program_text(p), *disks = disks_text(p);
 	auto_jx *o = NULL;
 	struct stat st;
 
@@ -82,6 +100,8 @@ int state_check(const struct plan *p, struct err *e)
 			       jx_string_or(o, "program", ""), program);
 	if (strcmp(jx_string_or(o, "machine", ""), machine))
 		return err_set(e, ERR_INVALID, "%s was saved by a machine with other settings", file);
+	if (strcmp(jx_string_or(o, "disks", ""), disks))
+		return err_set(e, ERR_INVALID, "an extra disk was changed since %s was saved", file);
 	return 1;
 }
 

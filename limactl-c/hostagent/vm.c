@@ -127,6 +127,11 @@ int vmctl_begin(struct vmctl *v, enum vmctl_op op, const char *path, struct err 
 	return r;
 }
 
+void vmctl_release(struct vmctl *v)
+{
+	v->ops->release(v->vm);
+}
+
 void vmctl_kill(struct vmctl *v)
 {
 	v->ops->kill(v->vm);

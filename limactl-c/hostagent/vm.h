@@ -25,6 +25,7 @@ void vmctl_free(struct vmctl *v); /* lets go of a machine that runs; NULL is all
 
 /* Begins an operation; path is for save and restore. VM_EV_DONE or VM_EV_FAILED follows, or VM_EV_EXITED. */
 int vmctl_begin(struct vmctl *v, enum vmctl_op op, const char *path, struct err *e);
+void vmctl_release(struct vmctl *v); /* see driver.h; before the end is told */
 void vmctl_kill(struct vmctl *v);
 
 enum vm_state vmctl_state(const struct vmctl *v);

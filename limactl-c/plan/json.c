@@ -52,6 +52,8 @@ static const struct field disk_fields[] = {
 	M(plan_disk, path, T_STRING),
 	M(plan_disk, format, T_STRING),
 	M(plan_disk, readonly, T_BOOL),
+	F(plan_disk, name, T_OPTIONAL),
+	M(plan_disk, serial, T_OPTIONAL),
 };
 static const struct field rule_fields[] = {
 	{ .name = "proto", .type = T_WORD, .offset = offsetof(struct plan_port_rule, proto), .words = proto_words },

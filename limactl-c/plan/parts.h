@@ -16,6 +16,7 @@ struct making {
 
 /* Each fills its members of m->p. */
 int plan_make_ports(struct making *m, struct err *e);   /* rule, socket */
+int plan_make_disks(struct making *m, struct err *e);   /* extra disks and their settings */
 int plan_make_guest(struct making *m, struct err *e);   /* script, setting, file */
 int plan_make_machine(struct making *m, struct err *e); /* driver, kernel, disks, QEMU */
 

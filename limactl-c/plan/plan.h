@@ -29,7 +29,11 @@ struct plan_disk {
 	char *path;
 	char *format;   /* "qcow2" or "raw" */
 	bool readonly;
+	char *name;     /* of an extra disk ($LIMA_HOME/_disks), which is locked while it is in use; else NULL */
+	char *serial;   /* by which the guest finds it, 20 bytes at most; NULL: by its place */
 };
+
+enum { PLAN_EXTRA_MAX = 16 }; /* extra disks */
 
 enum plan_proto { PLAN_TCP = 1, PLAN_UDP = 2, PLAN_ANY = 3 };
 
@@ -127,10 +131,17 @@ struct cfg;
 struct findings;
 struct plan_host;
 
+/* One of additionalDisks as it is on this host; path NULL: not there yet, and left out. */
+struct plan_extra {
+	const char *path, *format;
+};
+
 /* The chosen image's files, fetched: absolute host paths, NULL for what the template does not name. */
 struct plan_images {
 	const char *disk, *kernel, *initrd;
 	const char *engine_disk;
+	const struct plan_extra *extra; /* one for each of additionalDisks */
+	size_t extras;
 };
 
 /* Decides everything. Pure: a function of a filled configuration and host facts (plan/host.h). ERR_INVALID when the

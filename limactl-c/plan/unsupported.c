@@ -31,7 +31,6 @@ static const struct row {
 	const char *advice; /* NULL: "remove it" */
 } rows[] = {
 	{ "mounts", ASK_COUNT, CFG(mounts), false, NULL, "remove it, or use mounts: [] (--mount-none)" },
-	{ "additionalDisks", ASK_COUNT, CFG(additional_disks), false, NULL, NULL },
 	{ "networks", ASK_COUNT, CFG(networks), false, NULL, "remove it; the guest has its first network" },
 	{ "probes", ASK_COUNT, CFG(probes), false, NULL, "remove it; ports are forwarded as they open" },
 	{ "copyToHost", ASK_COUNT, CFG(copies), false, NULL, NULL },

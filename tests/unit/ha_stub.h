@@ -77,6 +77,11 @@ static struct vm *stub_open(const struct plan *pl, struct spawner *sp, struct er
 	return &drv.vm;
 }
 
+static void stub_release(struct vm *vm)
+{
+	(void)vm;
+}
+
 static void stub_close(struct vm *vm)
 {
 	(void)vm;
@@ -203,6 +208,7 @@ static pid_t stub_pid(const struct vm *vm)
 static const struct vm_driver stub = {
 	.name = "stub",
 	.open = stub_open,
+	.release = stub_release,
 	.close = stub_close,
 	.start = stub_start,
 	.adopt = stub_adopt,

@@ -67,6 +67,8 @@ static int make(const char *name, const char *text, struct plan *p, struct err *
 	struct cfg_input in = { .instance = { name, text, strlen(text) }, .host = &facts,
 				.name = "box", .dir = DIR, .lima_home = "/home/jane/.lima" };
 	struct findings f = { 0 };
+	struct plan_extra extra[20];
+	char *path[20];
 	struct plan_images im = { 0 };
 	struct cfg c;
 	int rc;
@@ -75,10 +77,19 @@ static int make(const char *name, const char *text, struct plan *p, struct err *
 		fail_msg("%s", finding_line(&f.item[0]));
 	findings_fini(&f);
 	if (!h.fake)
-		im = (struct plan_images){ "/cache/alpine.qcow2", c.image[0].kernel.location ? "/cache/kernel" : NULL,
-					   c.image[0].initrd.location ? "/cache/initrd" : NULL,
-					   c.guest.engine_disk ? "/cache/engine.squashfs" : NULL };
+		im = (struct plan_images){ .disk = "/cache/alpine.qcow2",
+					   .kernel = c.image[0].kernel.location ? "/cache/kernel" : NULL,
+					   .initrd = c.image[0].initrd.location ? "/cache/initrd" : NULL,
+					   .engine_disk = c.guest.engine_disk ? "/cache/engine.squashfs" : NULL };
+	for (size_t i = 0; i < c.additional_disks; i++) {
+		path[i] = xasprintf("/home/jane/.lima/_disks/%s/datadisk", c.additional_disk[i].name);
+		extra[i] = (struct plan_extra){ path[i], i ? "raw" : "qcow2" };
+	}
+	im.extra = extra;
+	im.extras = c.additional_disks;
 	rc = plan_make(&c, &h, &im, "box", DIR, p, e);
+	for (size_t i = 0; i < c.additional_disks; i++)
+		free(path[i]);
 	cfg_free(&c);
 	return rc;
 }
@@ -131,6 +142,8 @@ static void test_what_is_not_possible(void **state)
 	} rows[] = {
 		{ "images: [{location: /i, arch: x86_64}]\n", "kernel and an initrd" },
 		{ IMAGE "vmType: fake\n", "LIMACTL_C_DRIVER" },
+		{ IMAGE "additionalDisks: [a, {name: a}]\n", "disk \"a\" is there twice" },
+		{ IMAGE "additionalDisks: [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q]\n", "at most 16" },
 	};
 
 	(void)state;

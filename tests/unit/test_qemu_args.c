@@ -73,7 +73,7 @@ static struct plan small_plan(void)
 
 static void test_commas_and_sizes(void **state)
 {
-	struct plan_disk d = { (char *)"/a,b/,disk", (char *)"raw", true };
+	struct plan_disk d = { .path = (char *)"/a,b/,disk", .format = (char *)"raw", .readonly = true };
 	struct plan p = small_plan();
 	auto_free char *text = NULL;
 

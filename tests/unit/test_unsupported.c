@@ -24,7 +24,6 @@ static const struct {
 	const char *text, *says;
 } refused[] = {
 	{ "mounts: [{location: /proc}]", "t.yaml:2:9: mounts: " YET "remove it, or use mounts: [] (--mount-none)" },
-	{ "additionalDisks: [a]", "additionalDisks: " YET "remove it" },
 	{ "networks: [{lima: user-v2}]", "networks: " YET },
 	{ "probes: [{script: '#!/bin/sh'}]", "probes: " YET },
 	{ "copyToHost: [{guest: /a, host: /b}]", "copyToHost: " YET },
