@@ -89,7 +89,7 @@ static int run_import(const struct call *call, struct err *e)
 	if (disk_check_new(name, e) < 0)
 		return -1;
 	file = images_get(call->arg[1], NULL, e);
-	if (!file || inspect(file, &format, e) < 0 || disk_import(name, file, format.data, e) < 0 ||
+	if (!file || inspect(file, &format, e) < 0 || disk_import(name, file, strcmp(format.data, "iso") ? format.data : "raw", e) < 0 ||
 	    disk_open(name, &d, e) < 0)
 		return -1;
 	size = text_size(d.size);

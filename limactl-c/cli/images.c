@@ -1,14 +1,17 @@
 #include "limactl-c/cli/images.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/buf.h"
 #include "lib/cleanup.h"
 #include "lib/io.h"
+#include "limactl-c/base/copy.h"
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/base/prefix.h"
@@ -16,7 +19,7 @@
 #include "limactl-c/cli/say.h"
 #include "limactl-c/store/paths.h"
 
-enum { IMAGE_ARGS = 12, ANSWER_MAX = 8192, GROW_SECONDS = 60 };
+enum { IMAGE_ARGS = 12, ANSWER_MAX = 8192, GROW_SECONDS = 60, VARS_SIZE = 64 << 20 };
 
 /* On a terminal the image program shows its progress itself; its complaint then stands there already. */
 static int run_shown(const struct spawn *what, struct buf *out, struct err *e)
@@ -160,13 +163,15 @@ static int make_initrd(const struct plan *p, struct err *e)
 static int make_disk(const struct plan *p, struct err *e)
 {
 	auto_free char *size = xasprintf("%" PRIu64, p->disk_size);
-	const char *argv[IMAGE_ARGS] = {
-		"", "disk", "--base", p->disk_base, "--size", size, "--out", p->disk[0].path,
-	};
+	const char *argv[IMAGE_ARGS] = { "", "disk", "--size", size, "--out", p->disk[0].path };
 	auto_buf out = BUF_INIT(ANSWER_MAX);
 
 	if (fs_exists(p->disk[0].path))
 		return 0;
+	if (p->disk_base) {
+		argv[6] = "--base";
+		argv[7] = p->disk_base;
+	}
 	return images_run(argv, &out, false, e) < 0 ? err_wrap(e, "disk") : 0;
 }
 
@@ -176,9 +181,29 @@ int images_grow(const struct plan *p, const struct plan *former, struct err *e)
 	const char *argv[] = { "qemu-img", "resize", "-q", "-f", "qcow2", p->disks ? p->disk[0].path : "", size, NULL };
 	struct spawn s = { .argv = argv, .seconds = GROW_SECONDS };
 
-	if (!p->disk_base || !former->disks || p->disk_size <= former->disk_size || !fs_exists(p->disk[0].path))
+	if (!p->disks || !former->disks || p->disk_size <= former->disk_size || !fs_exists(p->disk[0].path))
 		return 0;
 	return spawn_run(&s, NULL, e) == 0 ? 0 : err_wrap(e, "cannot make the disk larger");
+}
+
+/* What UEFI remembers is the instance's: made once. An empty store has the size of aarch64's flash. */
+static int make_vars(const struct plan *p, struct err *e)
+{
+	auto_free char *tmp = xasprintf("%s.tmp", p->vars);
+	auto_close int fd = -1;
+
+	if (fs_exists(p->vars))
+		return 0;
+	unlink(tmp); /* of a start that was killed */
+	if (p->vars_template && copy_file(p->vars_template, tmp, e) < 0)
+		return -1;
+	/* The copy has its template's mode, which may be that of a file nobody writes to. */
+	if (p->vars_template && chmod(tmp, 0600) < 0)
+		return err_errno(e, "%s", tmp);
+	fd = open(tmp, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0 || (!p->vars_template && ftruncate(fd, VARS_SIZE) < 0) || fsync(fd) < 0)
+		return err_errno(e, "%s", tmp);
+	return rename(tmp, p->vars) < 0 ? err_errno(e, "%s", p->vars) : 0;
 }
 
 int images_prepare(const struct plan *p, struct err *e)
@@ -188,7 +213,7 @@ int images_prepare(const struct plan *p, struct err *e)
 	/* Not the folders above: an instance deleted meanwhile must not come back as a ruin. */
 	if (fs_mkdir(sock, 0700, e) < 0 || write_parts(p, e) < 0)
 		return -1;
-	if (p->kernel && make_initrd(p, e) < 0)
+	if ((p->initrd_base && make_initrd(p, e) < 0) || (p->vars && make_vars(p, e) < 0))
 		return -1;
-	return p->disk_base ? make_disk(p, e) : 0;
+	return p->disks ? make_disk(p, e) : 0;
 }

@@ -9,6 +9,7 @@
 #include "limactl-c/base/text.h"
 #include "limactl-c/cli/images.h"
 #include "limactl-c/cli/say.h"
+#include "limactl-c/cli/seedfile.h"
 #include "limactl-c/store/paths.h"
 
 static bool same_text(const struct inst *i, const struct buf *text)
@@ -21,11 +22,13 @@ static bool same_text(const struct inst *i, const struct buf *text)
 	       (!text->len || !memcmp(have.data, text->data, text->len));
 }
 
-static int write_plan(const struct plan *p, struct err *e)
+static int write_plan(const struct setup *s, struct err *e)
 {
-	auto_free char *path = path_in(p->dir, PATH_PLAN);
+	auto_free char *path = path_in(s->plan.dir, PATH_PLAN);
 
-	return images_prepare(p, e) < 0 ? -1 : plan_save(p, path, e);
+	if (images_prepare(&s->plan, e) < 0 || seedfile_write(&s->cfg, &s->host, &s->plan, e) < 0)
+		return -1;
+	return plan_save(&s->plan, path, e);
 }
 
 /* 1: there is one, and it may be used; 0: there is none. */
@@ -93,7 +96,7 @@ int make_instance(const struct make *m, struct inst *out, bool *existed, struct 
 	say_info("Creating the instance \"%s\"", s.inst_name);
 	if (inst_create(s.inst_name, s.text.data ? s.text.data : "", s.text.len, out, e) < 0)
 		return -1;
-	if (write_plan(&s.plan, e) == 0)
+	if (write_plan(&s, e) == 0)
 		return 0;
 	inst_delete(out, &undo);
 	inst_fini(out);
@@ -155,5 +158,5 @@ int make_ready(const struct inst *i, const struct edit *edit, const struct setup
 		return -1;
 	if (!same_text(i, &s.text) && fs_write_atomic(s.label, s.text.data, s.text.len, 0644, e) < 0)
 		return -1;
-	return write_plan(&s.plan, e);
+	return write_plan(&s, e);
 }

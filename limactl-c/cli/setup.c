@@ -8,7 +8,6 @@
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/cli/findings.h"
-#include "limactl-c/cli/images.h"
 #include "limactl-c/cli/say.h"
 #include "limactl-c/cli/source.h"
 #include "limactl-c/config/embed.h"
@@ -16,8 +15,6 @@
 #include "limactl-c/store/paths.h"
 #include "limactl-c/yaml/parse.h"
 #include "limactl-c/yaml/patch.h"
-
-enum { IMAGE_DISK, IMAGE_KERNEL, IMAGE_INITRD, IMAGE_ENGINE };
 
 const struct opt setup_rules_opts[] = {
 	{ "lenient", 0, OPT_FLAG, offsetof(struct setup_rules, lenient), .help = "unknown keys are warnings, not errors" },
@@ -38,8 +35,7 @@ void setup_fini(struct setup *s)
 	cfg_free(&s->cfg);
 	yn_pool_free(s->pool);
 	plan_free(&s->plan);
-	for (size_t i = 0; i < sizeof(s->image) / sizeof(*s->image); i++)
-		free(s->image[i]);
+	found_free(&s->found);
 	for (size_t i = 0; i < PLAN_EXTRA_MAX; i++)
 		disk_fini(&s->disk[i]);
 }
@@ -273,43 +269,6 @@ int setup_check_quietly(struct setup *s, struct err *e)
 	return rc;
 }
 
-static bool reuse(char **image, const char *path)
-{
-	if (!path || !fs_exists(path))
-		return false;
-	*image = xstrdup(path);
-	return true;
-}
-
-/* An instance keeps the kernel that fits the modules on its disk, whatever the cache's names mean by now. */
-static bool reuse_images(struct setup *s, const struct plan *former)
-{
-	bool engine = former->disks > 1 && !former->disk[1].name;
-
-	if (engine != (s->cfg.guest.engine_disk != NULL))
-		return false;
-	return reuse(&s->image[IMAGE_DISK], former->disk_base) && reuse(&s->image[IMAGE_KERNEL], former->kernel) &&
-	       reuse(&s->image[IMAGE_INITRD], former->initrd_base) &&
-	       (!engine || reuse(&s->image[IMAGE_ENGINE], former->disk[1].path));
-}
-
-static int find_images(struct setup *s, struct err *e)
-{
-	const struct cfg_image *im = images_choose(&s->cfg, &s->image[IMAGE_DISK], e);
-
-	if (!im)
-		return -1;
-	if (im->kernel.location &&
-	    !(s->image[IMAGE_KERNEL] = images_get(im->kernel.location, im->kernel.digest, e)))
-		return -1;
-	if (im->initrd.location &&
-	    !(s->image[IMAGE_INITRD] = images_get(im->initrd.location, im->initrd.digest, e)))
-		return -1;
-	if (s->cfg.guest.engine_disk && !(s->image[IMAGE_ENGINE] = images_get(s->cfg.guest.engine_disk, NULL, e)))
-		return -1;
-	return 0;
-}
-
 /* The extra disks, their paths and formats for the plan. Who uses them is asked when they are locked. */
 static int find_disks(struct setup *s, struct plan_extra *extra, struct err *e)
 {
@@ -336,19 +295,11 @@ int setup_plan(struct setup *s, const char *name, const char *dir, const struct 
 	if (setup_possible(s, e) < 0 || plan_host_for_guest(&s->host, s->cfg.arch, e) < 0 ||
 	    find_disks(s, extra, e) < 0)
 		return -1;
-	if (!s->host.fake && !(former && reuse_images(s, former))) {
-		for (size_t i = 0; i < sizeof(s->image) / sizeof(*s->image); i++)
-			free(steal(&s->image[i]));
-		if (find_images(s, e) < 0)
-			return -1;
-	}
-	images = (struct plan_images){
-		.disk = s->image[IMAGE_DISK],
-		.kernel = s->image[IMAGE_KERNEL],
-		.initrd = s->image[IMAGE_INITRD],
-		.engine_disk = s->image[IMAGE_ENGINE],
-		.extra = extra,
-		.extras = s->cfg.additional_disks < PLAN_EXTRA_MAX ? s->cfg.additional_disks : PLAN_EXTRA_MAX,
-	};
+	found_free(&s->found);
+	if (!s->host.fake && found_make(&s->found, &s->cfg, former, e) < 0)
+		return -1;
+	images = found_images(&s->found);
+	images.extra = extra;
+	images.extras = s->cfg.additional_disks < PLAN_EXTRA_MAX ? s->cfg.additional_disks : PLAN_EXTRA_MAX;
 	return plan_make(&s->cfg, &s->host, &images, name, dir, &s->plan, e);
 }

@@ -9,6 +9,7 @@
 #include "lib/cleanup.h"
 #include "lib/err.h"
 #include "limactl-c/cli/edit_flags.h"
+#include "limactl-c/cli/find.h"
 #include "limactl-c/config/config.h"
 #include "limactl-c/plan/host.h"
 #include "limactl-c/plan/plan.h"
@@ -43,7 +44,7 @@ struct setup {
 	struct plan_host host;
 	struct cfg cfg;
 	struct plan plan;
-	char *image[4]; /* disk, kernel, initrd, engine disk */
+	struct found found;
 	bool disks_later; /* one of additionalDisks may be made before the start */
 	struct disk disk[PLAN_EXTRA_MAX]; /* additionalDisks; no name: not there */
 };

@@ -50,12 +50,19 @@ static void add_accel(struct args *a, const struct plan *p)
 								 xstrdup(names[p->accel]));
 }
 
+/* Without a screen the BIOS speaks on the serial console: why nothing boots is then in serial.log. */
+static char *machine(const struct plan *p)
+{
+	return xasprintf("%s%s%s%s", p->machine, p->boot == PLAN_BOOT_BIOS ? ",graphics=off" : "",
+			 p->firmware ? ",pflash0=code" : "", p->vars ? ",pflash1=vars" : "");
+}
+
 static void add_machine(struct args *a, const struct plan *p)
 {
 	option(a, "-name", xasprintf("lima-%s", p->name));
 	option(a, "-nodefaults", NULL);
 	option(a, "-no-user-config", NULL);
-	option(a, "-machine", xstrdup(p->machine));
+	option(a, "-machine", machine(p));
 	add_accel(a, p);
 	option(a, "-cpu", xstrdup(p->cpu));
 	option(a, "-m", xasprintf("%" PRIu64 "M", (p->memory + (1 << 20) - 1) >> 20));
@@ -67,8 +74,22 @@ static void add_machine(struct args *a, const struct plan *p)
 #endif
 }
 
+/* A file as it is, as the node of that name. */
+static void add_raw(struct args *a, const char *node, const char *path, bool readonly)
+{
+	auto_free char *file = quote(path);
+	const char *mode = readonly ? ",read-only=on" : "";
+
+	option(a, "-blockdev", xasprintf("driver=file,node-name=%s-file%s,filename=%s", node, mode, file));
+	option(a, "-blockdev", xasprintf("driver=raw,node-name=%s%s,file=%s-file", node, mode, node));
+}
+
 static void add_boot(struct args *a, const struct plan *p)
 {
+	if (p->firmware)
+		add_raw(a, "code", p->firmware, true);
+	if (p->vars)
+		add_raw(a, "vars", p->vars, false);
 	if (!p->kernel)
 		return;
 	option(a, "-kernel", xstrdup(p->kernel));
@@ -104,10 +125,29 @@ static void add_disk(struct args *a, const struct plan_disk *d, size_t i)
 					 xasprintf("virtio-blk-pci,drive=disk%zu,bootindex=%zu", i, i + 1));
 }
 
-/* Outward only: ports of the guest are reached through the agent. Without IPv6 slirp has no router advertisements to send, so it wakes up for traffic only. */
+/* An ISO boots before the disk, which is empty at first: from the controller every boot loader and initramfs of an x86
+ * machine knows. The seed is where Lima's guests find it. */
+static void add_cdroms(struct args *a, const struct plan *p)
+{
+	bool ide = !strcmp(p->arch, "x86_64");
+
+	if (p->seed || (p->iso && !ide))
+		option(a, "-device", xstrdup("virtio-scsi-pci,id=scsi0"));
+	if (p->iso) {
+		add_raw(a, "iso", p->iso, true);
+		option(a, "-device", xasprintf("%s,drive=iso,bootindex=0", ide ? "ide-cd,bus=ide.0" : "scsi-cd,bus=scsi0.0"));
+	}
+	if (p->seed) {
+		add_raw(a, "seed", p->seed, true);
+		option(a, "-device", xstrdup("scsi-cd,bus=scsi0.0,drive=seed"));
+	}
+}
+
+/* Outward only: ports of the guest are reached through the agent. A seed names addresses of Lima's network. Without IPv6 slirp has no router advertisements to send, so it wakes up for traffic only. */
 static void add_net(struct args *a, const struct plan *p)
 {
-	option(a, "-netdev", xstrdup("user,id=net0,ipv6=off"));
+	option(a, "-netdev", xasprintf("user,id=net0,ipv6=off%s",
+				       p->seed ? ",net=" PLAN_NET ",dhcpstart=" PLAN_NET_ADDRESS : ""));
 	option(a, "-device", p->mac ? xasprintf("virtio-net-pci,netdev=net0,romfile=,mac=%s", p->mac) :
 				      xstrdup("virtio-net-pci,netdev=net0,romfile="));
 }
@@ -140,6 +180,7 @@ char **qemu_args_make(const struct plan *p, bool incoming)
 	add_monitors(&a);
 	for (size_t i = 0; i < p->disks; i++)
 		add_disk(&a, &p->disk[i], i);
+	add_cdroms(&a, p);
 	add_net(&a, p);
 	add_channel(&a);
 	add_memory_devices(&a, p);

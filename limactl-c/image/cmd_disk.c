@@ -1,4 +1,4 @@
-/* image disk - an instance's disk: a qcow2 overlay on an image of the cache. */
+/* image disk - an instance's disk: a qcow2 overlay on an image of the cache, or an empty one. */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -43,7 +43,9 @@ static char *real_base(const char *path, struct err *e)
 static int create(const char *base, const char *format, uint64_t size, const char *out, struct err *e)
 {
 	auto_free char *bytes = xasprintf("%" PRIu64, size);
-	const char *argv[] = { "qemu-img", "create", "-q", "-f", "qcow2", "-b", base, "-F", format, out, bytes, NULL };
+	const char *overlay[] = { "qemu-img", "create", "-q", "-f", "qcow2", "-b", base, "-F", format, out, bytes, NULL };
+	const char *empty[] = { "qemu-img", "create", "-q", "-f", "qcow2", out, bytes, NULL };
+	const char **argv = base ? overlay : empty;
 	struct spawn s = { .argv = argv, .seconds = QEMU_IMG_SECONDS };
 	int code = spawn_run(&s, NULL, e);
 
@@ -68,11 +70,12 @@ static int run(const struct command_line *c, struct err *e)
 	const char *out = c->opt[OPT_OUT];
 	auto_free char *base = NULL;
 	auto_newfile f = NEWFILE_INIT;
-	struct qcow2_info info;
+	struct qcow2_info info = { 0 };
 	uint64_t size;
 
-	if (parse_size(c->opt[OPT_SIZE], &size, e) < 0 || !(base = real_base(c->opt[OPT_BASE], e)) ||
-	    qcow2_inspect(base, &info, e) < 0)
+	if (parse_size(c->opt[OPT_SIZE], &size, e) < 0)
+		return -1;
+	if (c->opt[OPT_BASE] && (!(base = real_base(c->opt[OPT_BASE], e)) || qcow2_inspect(base, &info, e) < 0))
 		return -1;
 	if (size < info.size)
 		return err_set(e, ERR_INVALID, "a disk of %" PRIu64 " MiB is smaller than its image of %" PRIu64 " MiB",
@@ -86,9 +89,9 @@ static int run(const struct command_line *c, struct err *e)
 const struct command command_disk = {
 	.name = "disk",
 	.args = "",
-	.help = "make OUT, a qcow2 disk of so many bytes whose first content is BASE",
+	.help = "make OUT, a qcow2 disk of so many bytes whose first content is BASE, or nothing",
 	.opt = {
-		[OPT_BASE] = { "base", "BASE", true },
+		[OPT_BASE] = { "base", "BASE", false },
 		[OPT_SIZE] = { "size", "BYTES", true },
 		[OPT_OUT] = { "out", "OUT", true },
 	},

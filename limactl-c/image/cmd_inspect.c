@@ -1,26 +1,43 @@
-/* image inspect FILE - what a disk image is, when it is one we take: "qcow2 BYTES" or "raw BYTES". */
+/* image inspect FILE - what an image is by its content, whatever its name: iso, qcow2 or raw; other formats are refused by
+ * name. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "limactl-c/base/qcow2.h"
 #include "limactl-c/image/command.h"
 #include "limactl-c/image/disk_image.h"
 
+enum { ISO_MAGIC_AT = 16 * 2048 + 1 }; /* in the first volume descriptor */
+
+static int looks_like_iso(const struct byte_source *bytes, struct err *e)
+{
+	static const char magic[] = "CD001";
+	char have[sizeof(magic) - 1];
+	long k = bytes->size < ISO_MAGIC_AT ? 0 : bytes->read(bytes->arg, ISO_MAGIC_AT, have, sizeof(have), e);
+
+	return k < 0 ? -1 : k == (long)sizeof(have) && !memcmp(have, magic, sizeof(have));
+}
+
 static int run(const struct command_line *c, struct err *e)
 {
 	auto_disk_image d = disk_image_open(c->arg[0], false, e);
 	struct qcow2_info info;
+	int iso;
 
 	if (!d || qcow2_inspect(c->arg[0], &info, e) < 0)
 		return -1;
-	printf("%s %" PRIu64 "\n", info.format, info.size);
+	iso = strcmp(info.format, "raw") ? 0 : looks_like_iso(disk_image_bytes(d), e);
+	if (iso < 0)
+		return -1;
+	printf("%s %" PRIu64 "\n", iso ? "iso" : info.format, info.size);
 	return 0;
 }
 
 const struct command command_inspect = {
 	.name = "inspect",
 	.args = "FILE",
-	.help = "print format and size of a disk image; one that names other files or is of another format is refused",
+	.help = "print what an image is by its content (iso, qcow2, raw) and the bytes the guest sees",
 	.nargs = 1,
 	.run = run,
 };

@@ -154,7 +154,7 @@ int plan_make_guest(struct making *m, struct err *e)
 	set_bool(p, "engine", m->images->engine_disk);
 	set_bool(p, "docker", m->images->engine_disk);
 	set_tuning(m);
-	if (p->kernel)
+	if (p->initrd_base)
 		add_files(m);
 	/* A value that cannot be handed over is found now, not at start. */
 	text = plan_settings_text(p, e);

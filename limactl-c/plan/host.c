@@ -13,6 +13,7 @@
 #include "lib/io.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/base/prefix.h"
+#include "limactl-c/base/spawn.h"
 #include "limactl-c/store/paths.h"
 
 enum { CPUINFO_MAX = 4 << 20, FIRST_LINE_MAX = 4096 };
@@ -156,7 +157,8 @@ static char *qemu_program(const char *arch)
 
 int plan_host_for_guest(struct plan_host *h, const char *arch, struct err *e)
 {
-	auto_free char *below = xasprintf("lima-guestagent.Linux-%s", arch);
+	auto_free char *below = xasprintf("lima-guestagent.Linux-%s", arch), *qemu = NULL;
+	struct err none;
 
 	if (probe_accel(h, arch, e) < 0)
 		return -1;
@@ -164,8 +166,12 @@ int plan_host_for_guest(struct plan_host *h, const char *arch, struct err *e)
 	free(h->agent);
 	free(h->provision);
 	h->qemu = qemu_program(arch);
+	free(h->firmware);
+	free(h->firmware_vars);
 	h->agent = prefix_share(below, e);
 	h->provision = prefix_share("provision", e);
+	qemu = spawn_find(h->qemu, &none);
+	plan_firmware_find(arch, h->home, qemu, "", &h->firmware, &h->firmware_vars);
 	return h->agent && h->provision ? 0 : -1;
 }
 
@@ -197,5 +203,7 @@ void plan_host_free(struct plan_host *h)
 	free(h->qemu);
 	free(h->agent);
 	free(h->provision);
+	free(h->firmware);
+	free(h->firmware_vars);
 	*h = (struct plan_host){ 0 };
 }

@@ -27,15 +27,22 @@ struct plan_host {
 	char *agent;           /* static guest agent */
 	char *provision;       /* folder share/limactl-c/provision */
 
+	char *firmware, *firmware_vars; /* UEFI: code and a template of its variables; NULL: not installed */
+
 	bool fake; /* $LIMACTL_C_DRIVER is "fake": every machine is the native agent */
 };
 
 int plan_host_probe(struct plan_host *h, struct err *e);
-/* The part that depends on the guest's architecture: QEMU, accelerator, agent. */
+/* The part that depends on the guest's architecture: QEMU, accelerator, agent, firmware. */
 int plan_host_for_guest(struct plan_host *h, const char *arch, struct err *e);
 void plan_host_free(struct plan_host *h);
 /* What defaults of a configuration depend on; its strings are h's. */
 struct cfg_host plan_host_facts(const struct plan_host *h);
+
+/* UEFI firmware for guests of arch: the first pair of code and variables that is there, in the user's folder
+ * home/.local/share/qemu, beside QEMU's program (a path), or where distributions put it below root (""). Both are
+ * malloc'd, NULL when there is none. */
+void plan_firmware_find(const char *arch, const char *home, const char *qemu, const char *root, char **code, char **vars);
 
 /* Whether the flags line of /proc/cpuinfo in text shows hardware virtualization (vmx or svm). */
 bool plan_host_cpu_virtualizes(const char *cpuinfo);

@@ -44,6 +44,9 @@ struct record {
 static const char *const driver_words[] = { [PLAN_QEMU] = "qemu", [PLAN_VZ] = "vz", [PLAN_FAKE] = "fake", NULL };
 static const char *const accel_words[] = { [PLAN_TCG] = "tcg", [PLAN_KVM] = "kvm", [PLAN_HVF] = "hvf", NULL };
 static const char *const init_words[] = { [PLAN_INIT_LEAN] = "lean", [PLAN_INIT_OPENRC] = "openrc", NULL };
+static const char *const boot_words[] = {
+	[PLAN_BOOT_NONE] = "none", [PLAN_BOOT_DIRECT] = "direct", [PLAN_BOOT_BIOS] = "bios", [PLAN_BOOT_UEFI] = "uefi", NULL
+};
 static const char *const proto_words[] = {
 	"", [PLAN_TCP] = "tcp", [PLAN_UDP] = "udp", [PLAN_ANY] = "any", NULL
 };
@@ -99,10 +102,15 @@ static const struct field plan_fields[] = {
 	M(plan, arch, T_STRING),
 	M(plan, cpus, T_UINT),
 	M(plan, memory, T_U64),
+	{ .name = "boot", .type = T_WORD, .offset = offsetof(struct plan, boot), .machine = true, .words = boot_words },
 	M(plan, kernel, T_OPTIONAL),
 	M(plan, initrd_base, T_OPTIONAL),
 	F(plan, initrd, T_OPTIONAL),
+	F(plan, boot_args, T_OPTIONAL),
 	M(plan, cmdline, T_OPTIONAL),
+	M(plan, firmware, T_OPTIONAL),
+	M(plan, vars, T_OPTIONAL),
+	F(plan, vars_template, T_OPTIONAL),
 	{ .name = "init", .type = T_WORD, .offset = offsetof(struct plan, init), .words = init_words },
 	LIST("files", file, files, &file_record),
 	M(plan, seed, T_OPTIONAL),
@@ -110,6 +118,7 @@ static const struct field plan_fields[] = {
 	  .list = &disk_record, .count_offset = offsetof(struct plan, disks) },
 	M(plan, disk_size, T_U64),
 	M(plan, disk_base, T_OPTIONAL),
+	M(plan, iso, T_OPTIONAL),
 	M(plan, qemu, T_OPTIONAL),
 	{ .name = "accel", .type = T_WORD, .offset = offsetof(struct plan, accel), .machine = true,
 	  .words = accel_words },

@@ -20,6 +20,22 @@ int plan_make_disks(struct making *m, struct err *e);   /* extra disks and their
 int plan_make_guest(struct making *m, struct err *e);   /* script, setting, file */
 int plan_make_machine(struct making *m, struct err *e); /* driver, kernel, disks, QEMU */
 
+/* What differs between guest architectures; models under emulation keep x86-64-v2 and leave out what emulates slowly. */
+struct platform {
+	const char *arch, *machine, *tcg_cpu, *console;
+	const char *tcg_args; /* for the kernel */
+	bool bios;            /* else UEFI is the only firmware */
+	const char *firmware_packages;
+};
+int plan_make_boot(struct making *m, const struct platform *pf, struct err *e); /* boot, kernel, firmware, seed */
+
+/* The kernel's command line: boot_args, then what we add, then guest.kernelArgs. A later root= and a console that was
+ * named before are not said twice. overlay: our own init is the first program. malloc'd; NULL when it is too long. */
+char *plan_cmdline(const struct making *m, const struct platform *pf, bool overlay, struct err *e);
+
+/* Whether the words name a root file system, which the guest's own initramfs then mounts. */
+bool plan_names_root(const char *args);
+
 /* Appends a zeroed element to a list member. */
 #define PLAN_APPEND(list, count) \
 	((list) = xrealloc_array((list), (count) + 1, sizeof(*(list))), (list)[count] = (__typeof__(*(list))){ 0 }, \

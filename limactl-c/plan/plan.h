@@ -17,6 +17,9 @@ enum plan_driver { PLAN_QEMU, PLAN_VZ, PLAN_FAKE };
 enum plan_accel { PLAN_TCG, PLAN_KVM, PLAN_HVF };
 enum plan_init { PLAN_INIT_LEAN, PLAN_INIT_OPENRC };
 
+/* What starts the guest: nothing (the fake driver), its kernel without a loader, or its own loader. */
+enum plan_boot { PLAN_BOOT_NONE, PLAN_BOOT_DIRECT, PLAN_BOOT_BIOS, PLAN_BOOT_UEFI };
+
 /* The network of guests that ask by DHCP, and who is who in it: Lima's, so that what names them finds them. */
 #define PLAN_NET "192.168.5.0/24"
 #define PLAN_NET_GATEWAY "192.168.5.2"
@@ -82,11 +85,19 @@ struct plan {
 	unsigned cpus;
 	uint64_t memory; /* bytes */
 
-	/* direct boot; kernel NULL means firmware boot */
+	enum plan_boot boot;
+
+	/* direct boot */
 	char *kernel;
-	char *initrd_base; /* initramfs our own archive is appended to */
-	char *initrd;      /* the result, in the instance folder */
-	char *cmdline;
+	char *initrd_base; /* initramfs our own archive is appended to; NULL: none is, the guest boots in its own way */
+	char *initrd;      /* the result, in the instance folder, or the guest's own; NULL: none */
+	char *boot_args;   /* what the image's side tells the kernel: images[].kernel.cmdline, an ISO's loader; NULL: nothing */
+	char *cmdline;     /* all that the kernel is told */
+
+	/* UEFI: code, and the instance's own variables. The store is made at the first start, of the template or, without
+	 * one, empty; it is never written over. */
+	char *firmware, *vars, *vars_template;
+
 	enum plan_init init;
 	struct plan_file *file;
 	size_t files;
@@ -96,7 +107,8 @@ struct plan {
 	struct plan_disk *disk;
 	size_t disks;
 	uint64_t disk_size;  /* of the first disk, bytes */
-	char *disk_base;     /* backing file of the first disk */
+	char *disk_base;     /* backing file of the first disk; NULL: it is empty at first */
+	char *iso;           /* the image when it is one: a CD-ROM; NULL: none */
 
 	/* qemu */
 	char *qemu; /* program */
@@ -139,6 +151,9 @@ struct plan_extra {
 /* The chosen image's files, fetched: absolute host paths, NULL for what the template does not name. */
 struct plan_images {
 	const char *disk, *kernel, *initrd;
+	bool iso;              /* disk is an ISO */
+	const char *boot_args; /* see struct plan */
+	const char *firmware;  /* of firmware.images */
 	const char *engine_disk;
 	const struct plan_extra *extra; /* one for each of additionalDisks */
 	size_t extras;

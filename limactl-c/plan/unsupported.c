@@ -34,9 +34,6 @@ static const struct row {
 	{ "networks", ASK_COUNT, CFG(networks), false, NULL, "remove it; the guest has its first network" },
 	{ "probes", ASK_COUNT, CFG(probes), false, NULL, "remove it; ports are forwarded as they open" },
 	{ "copyToHost", ASK_COUNT, CFG(copies), false, NULL, NULL },
-	{ "firmware.images", ASK_COUNT, CFG(firmware.images), false, NULL, NULL },
-	{ "firmware.legacyBIOS", ASK_TRUE, CFG(firmware.legacy_bios), true, NULL,
-	  "it makes no difference to direct boot" },
 	{ "dns", ASK_COUNT, CFG(dns_count), false, NULL, NULL },
 	{ "hostResolver.hosts", ASK_COUNT, CFG(host_resolver.hosts), false, NULL,
 	  "remove it; a provision script may add to /etc/hosts" },
@@ -161,6 +158,12 @@ static void ask_forwards(struct asking *a)
 	}
 }
 
+static void ask_firmware(struct asking *a)
+{
+	if (a->c->firmware.legacy_bios && strcmp(a->c->arch, "x86_64"))
+		say(a, "firmware.legacyBIOS", true, "only x86_64 machines have a BIOS: UEFI is used");
+}
+
 static void ask_system(struct asking *a)
 {
 	const struct cfg *c = a->c;
@@ -192,6 +195,7 @@ bool plan_supported(const struct cfg *c, const char *name, struct findings *f)
 		say(&a, r->path, r->warning, text);
 	}
 	ask_system(&a);
+	ask_firmware(&a);
 	ask_provision(&a);
 	ask_forwards(&a);
 	return f->errors == errors;

@@ -32,6 +32,7 @@ static const char *const files[] = {
 	[PATH_DRIVER_LOG] = "driver.stderr.log",
 	[PATH_DISK] = "disk",
 	[PATH_INITRD] = "initrd",
+	[PATH_EFI_VARS] = "efi-vars.fd",
 	[PATH_CIDATA] = "cidata.iso",
 	[PATH_STATE] = "vm.state",
 	[PATH_STATE_META] = "vm.state.json",

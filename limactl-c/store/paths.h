@@ -25,6 +25,7 @@ enum path_name {
 	PATH_DRIVER_LOG,  /* driver.stderr.log */
 	PATH_DISK,        /* disk */
 	PATH_INITRD,      /* initrd */
+	PATH_EFI_VARS,    /* efi-vars.fd: what UEFI remembers */
 	PATH_CIDATA,      /* cidata.iso: seed of a guest with an init of its own */
 	PATH_STATE,       /* vm.state: saved machine */
 	PATH_STATE_META,  /* vm.state.json: what it fits */

@@ -28,7 +28,6 @@ static const struct {
 	  "images[0].kernel.arch: has unexpected architecture \"aarch64\", must be \"x86_64\"" },
 	{ IMAGE "guest: {init: lean}\n",
 	  ":2:15: guest.init: can be lean only with direct boot" },
-	{ IMAGE "guest: {directBoot: true}\n", "guest.directBoot: needs `images[].kernel`" },
 	{ IMAGE "guest: {kernelArgs: ['a b']}\n", "guest.kernelArgs[0]: must be one word" },
 	{ IMAGE "guest: {kernelArgs: [a, '']}\n",
 	  ":2:25: guest.kernelArgs[1]: must be one word" },

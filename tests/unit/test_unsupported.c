@@ -27,7 +27,6 @@ static const struct {
 	{ "networks: [{lima: user-v2}]", "networks: " YET },
 	{ "probes: [{script: '#!/bin/sh'}]", "probes: " YET },
 	{ "copyToHost: [{guest: /a, host: /b}]", "copyToHost: " YET },
-	{ "firmware: {images: [{location: /f}]}", ":2:20: firmware.images: " YET },
 	{ "dns: [1.1.1.1]\nhostResolver: {enabled: false}", "dns: " YET },
 	{ "hostResolver: {hosts: {a: b}}", "hostResolver.hosts: " YET },
 	{ "caCerts: {files: [/a]}", "caCerts.files: " YET },
@@ -84,7 +83,6 @@ static const struct {
 	{ "timezone: UTC", "timezone: " YET },
 	{ "guestInstallPrefix: /opt", "guestInstallPrefix: " YET },
 	{ "vmOpts: {qemu: {minimumVersion: 8.0.0}}", "vmOpts.qemu.minimumVersion: " YET },
-	{ "firmware: {legacyBIOS: true}", "firmware.legacyBIOS: " YET },
 };
 
 static void test_what_is_done_otherwise_is_warned_of(void **state)
@@ -101,6 +99,18 @@ static void test_what_is_done_otherwise_is_warned_of(void **state)
 			fail_msg("%sis not warned of with \"%s\" but\n%s", text, warned[i].says,
 				 lines.data ? lines.data : "");
 	}
+}
+
+static void test_bios_where_there_is_none(void **state)
+{
+	static const char text[] = "arch: aarch64\nimages: [{location: /a, arch: aarch64}]\nfirmware: {legacyBIOS: true}\n";
+	auto_buf lines = BUF_INIT(1 << 16);
+	auto_loaded l = load_ok(text);
+
+	(void)state;
+	assert_true(supported(&l.cfg, &lines));
+	assert_string_equal(lines.data, "warning: t.yaml:3:24: firmware.legacyBIOS: only x86_64 machines have a BIOS: UEFI is "
+					"used\n");
 }
 
 static void test_defaults_and_what_asks_for_nothing_are_silent(void **state)
@@ -139,6 +149,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_would_be_missed_is_refused),
 		cmocka_unit_test(test_what_is_done_otherwise_is_warned_of),
+		cmocka_unit_test(test_bios_where_there_is_none),
 		cmocka_unit_test(test_defaults_and_what_asks_for_nothing_are_silent),
 	};
 

@@ -1,0 +1,121 @@
+/* The kernel's command line, put together from what the image, we and the user have to say. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/buf.h"
+#include "lib/cleanup.h"
+#include "limactl-c/base/mem.h"
+#include "limactl-c/plan/parts.h"
+
+enum { CMDLINE_MAX = 2047 }; /* what every kernel here accepts */
+
+struct words {
+	char **v;
+	size_t n;
+};
+
+static void words_free(struct words *w)
+{
+	for (size_t i = 0; i < w->n; i++)
+		free(w->v[i]);
+	free(w->v);
+}
+#define auto_words CLEANUP(words_free) struct words
+
+static void add(struct words *w, const char *word, size_t len)
+{
+	w->v = xrealloc_array(w->v, w->n + 1, sizeof(*w->v));
+	w->v[w->n++] = xstrndup(word, len);
+}
+
+/* As the kernel does it: blanks divide words, but not between double quotes. */
+static void split(struct words *w, const char *text)
+{
+	while (text && *text) {
+		size_t n = 0;
+
+		text += strspn(text, " \t\r\n");
+		for (bool quoted = false; text[n] && (quoted || !strchr(" \t\r\n", text[n])); n++)
+			quoted ^= text[n] == '"';
+		if (n)
+			add(w, text, n);
+		text += n;
+	}
+}
+
+/* What makes two words speak of the same: the name, of a console its device. */
+static size_t key_len(const char *word)
+{
+	return strncmp(word, "console=", 8) ? strcspn(word, "=") : 8 + strcspn(word + 8, ",");
+}
+
+static bool has_key(const struct words *w, const char *word)
+{
+	size_t n = key_len(word);
+
+	for (size_t i = 0; i < w->n; i++)
+		if (key_len(w->v[i]) == n && !strncmp(w->v[i], word, n))
+			return true;
+	return false;
+}
+
+static bool has(const struct words *w, const char *word)
+{
+	for (size_t i = 0; i < w->n; i++)
+		if (!strcmp(w->v[i], word))
+			return true;
+	return false;
+}
+
+bool plan_names_root(const char *args)
+{
+	auto_words w = { 0 };
+
+	split(&w, args);
+	return has_key(&w, "root=");
+}
+
+/* What we say where nobody else has said otherwise. */
+static void add_ours(struct words *ours, const struct making *m, const struct platform *pf, bool overlay)
+{
+	auto_free char *console = xasprintf("console=%s", pf->console);
+	/* A kernel that panics boots again instead of standing there until the user's deadline. */
+	const char *const list[] = {
+		console, "quiet", "psi=1", "panic=-1",
+		overlay ? "rdinit=/lima/init" : NULL,
+		m->p->accel == PLAN_TCG ? pf->tcg_args : NULL,
+		m->c->tuning.init_on_free ? "init_on_free=1" : NULL,
+	};
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++)
+		if (list[i])
+			add(ours, list[i], strlen(list[i]));
+}
+
+char *plan_cmdline(const struct making *m, const struct platform *pf, bool overlay, struct err *e)
+{
+	auto_words image = { 0 }, ours = { 0 }, user = { 0 };
+	auto_buf b = BUF_INIT(CMDLINE_MAX + 1);
+	int rc = 0;
+
+	split(&image, m->images->boot_args);
+	for (size_t i = 0; i < m->c->guest.kernel_args_count; i++)
+		split(&user, m->c->guest.kernel_args[i]);
+	add_ours(&ours, m, pf, overlay);
+	/* Of two roots and of two first programs the kernel takes the last; only one is said. */
+	for (size_t i = 0; rc == 0 && i < image.n; i++)
+		if (!(has_key(&user, image.v[i]) && !strncmp(image.v[i], "root=", 5)) &&
+		    !(overlay && !strncmp(image.v[i], "rdinit=", 7)) && !has(&user, image.v[i]))
+			rc = buf_addf(&b, "%s ", image.v[i]);
+	for (size_t i = 0; rc == 0 && i < ours.n; i++)
+		if (!has_key(&user, ours.v[i]) && (!has_key(&image, ours.v[i]) || !strncmp(ours.v[i], "rdinit=", 7)))
+			rc = buf_addf(&b, "%s ", ours.v[i]);
+	for (size_t i = 0; rc == 0 && i < user.n; i++)
+		rc = buf_addf(&b, "%s ", user.v[i]);
+	if (rc < 0) {
+		err_set(e, ERR_INVALID, "guest.kernelArgs: the kernel's command line would exceed %d bytes", CMDLINE_MAX);
+		return NULL;
+	}
+	b.data[b.len - 1] = '\0';
+	return steal(&b.data);
+}
