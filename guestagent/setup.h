@@ -14,6 +14,8 @@
  *   user.sudo              "true" (default): passwordless sudo
  *   env.NAME               into /etc/environment and every login shell
  *   provision.NN.mode      "boot": run by setup; "system": run by the daemon. Text in /run/lima/provision/NN
+ *   disk.NN.name, .serial  an extra disk, mounted at /mnt/lima-NAME, and how it is found
+ *   disk.NN.format         "true": formatted when nothing is on it, with .fsType (default ext4) and .fsArgs, a line each
  *   engine                 "true": the second disk is an engine disk (squashfs); link it into place
  *   docker                 "true": keep containerd and dockerd running
  *   net.address            default 10.0.2.15

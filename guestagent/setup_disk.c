@@ -32,20 +32,37 @@ static uint64_t ext4_size(const uint8_t super[SUPER_LEN])
 	return blocks << (10 + shift);
 }
 
-int setup_grow_root(const struct setup *su, struct err *e)
+/* *room: bytes of the device behind its file system, 0 when that is no ext4. */
+static int room_behind(const char *device, uint64_t *room, struct err *e)
 {
-	static const char *const grow[] = { "resize2fs", ROOT_DISK, NULL };
-	auto_close int fd = open(ROOT_DISK, O_RDONLY | O_CLOEXEC);
+	auto_close int fd = open(device, O_RDONLY | O_CLOEXEC);
 	uint8_t super[SUPER_LEN];
 	uint64_t disk = 0, used;
 
-	(void)su;
 	if (fd < 0)
-		return err_errno(e, "open %s", ROOT_DISK);
+		return err_errno(e, "open %s", device);
 	if (ioctl(fd, BLKGETSIZE64, &disk) < 0 || pread(fd, super, sizeof(super), SUPER_AT) != SUPER_LEN)
-		return err_errno(e, "read %s", ROOT_DISK);
+		return err_errno(e, "read %s", device);
 	used = ext4_size(super);
-	if (!used || disk < used + WORTH_GROWING)
-		return 0;
-	return su_run(grow, e);
+	*room = used && disk > used ? disk - used : 0;
+	return 0;
+}
+
+bool disk_has_outgrown(const char *device, uint64_t by)
+{
+	struct err ignored = { 0 };
+	uint64_t room;
+
+	return room_behind(device, &room, &ignored) == 0 && room >= by;
+}
+
+int setup_grow_root(const struct setup *su, struct err *e)
+{
+	static const char *const grow[] = { "resize2fs", ROOT_DISK, NULL };
+	uint64_t room;
+
+	(void)su;
+	if (room_behind(ROOT_DISK, &room, e) < 0)
+		return -1;
+	return room < WORTH_GROWING ? 0 : su_run(grow, e);
 }

@@ -6,6 +6,8 @@
 #ifndef LIMA_GUESTAGENT_SETUP_STEPS_H
 #define LIMA_GUESTAGENT_SETUP_STEPS_H
 
+#include <stdint.h>
+
 #include "guestagent/setup_util.h"
 
 #define ROOT_DISK "/dev/vda" /* as provision/lean/init mounted it */
@@ -14,6 +16,8 @@ int setup_mounts(const struct setup *su, struct err *e);      /* setup_mount.c *
 int setup_boot_id(const struct setup *su, struct err *e);
 int setup_clock(const struct setup *su, struct err *e);
 int setup_grow_root(const struct setup *su, struct err *e);   /* setup_disk.c: the file system follows the disk */
+bool disk_has_outgrown(const char *device, uint64_t by);      /* its ext file system is so many bytes smaller than it is */
+int setup_disks(const struct setup *su, struct err *e);       /* setup_disks.c: extra disks */
 int setup_hostname(const struct setup *su, struct err *e);    /* setup_host.c */
 int setup_environment(const struct setup *su, struct err *e);
 int setup_user(const struct setup *su, struct err *e);        /* setup_user.c */
