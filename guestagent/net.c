@@ -96,20 +96,63 @@ static int card_up(const struct setup *su, int fd, struct err *e)
 	return add_default_route(fd, gateway, e);
 }
 
+/* net.dns as lines of a resolv.conf; a word that is no address would make it unreadable. */
+static int name_servers(const struct setup *su, const char *before, const char *separator, struct buf *text)
+{
+	char list[512], *save = NULL;
+	int bad = 0;
+
+	snprintf(list, sizeof(list), "%s", settings_get(su->settings, "net.dns", "10.0.2.3"));
+	for (char *word = strtok_r(list, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
+		unsigned char address[16];
+
+		if (inet_pton(AF_INET, word, address) == 1 || inet_pton(AF_INET6, word, address) == 1)
+			bad |= buf_addf(text, "%s%s%s", before, word, separator);
+		else
+			su_warn(su, "dns: \"%.64s\" is no address", word);
+	}
+	/* Nothing follows the last one but the end of its line. */
+	if (text->len && *separator == ' ')
+		text->data[--text->len] = '\0';
+	return bad | (text->len ? 0 : -1);
+}
+
+int net_dns(const struct setup *su, struct err *e)
+{
+	auto_buf text = BUF_INIT(1024);
+
+	if (name_servers(su, "nameserver ", "\n", &text) < 0)
+		return err_set(e, ERR_INVALID, "there is no usable name server");
+	return su_block(su, "/etc/resolv.conf", text.data, e);
+}
+
+/* Where the guest asks for an address itself, its clients would write the network's name server. */
+int net_dns_clients(const struct setup *su, struct err *e)
+{
+	auto_buf list = BUF_INIT(1024), dhcpcd = BUF_INIT(1200), udhcpc = BUF_INIT(1200);
+	bool given = settings_get(su->settings, "net.dns", NULL);
+	char path[SU_PATH_MAX];
+
+	if (given && (name_servers(su, "", " ", &list) < 0 ||
+		      buf_addf(&dhcpcd, "static domain_name_servers=%s\n", list.data) < 0 ||
+		      buf_addf(&udhcpc, "dns=\"%s\"\n", list.data) < 0))
+		return err_set(e, ERR_INVALID, "there is no usable name server");
+	if (su_block(su, "/etc/dhcpcd.conf", given ? dhcpcd.data : "", e) < 0)
+		return -1;
+	if (given && su_mkdirs(su, "/etc/udhcpc", 0755, e) < 0)
+		return -1;
+	if (access(su_path(su, "/etc/udhcpc", path), F_OK) < 0)
+		return 0;
+	return su_block(su, "/etc/udhcpc/udhcpc.conf", given ? udhcpc.data : "", e);
+}
+
 int net_up(const struct setup *su, struct err *e)
 {
 	auto_close int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct in_addr dns;
-	char text[80];
 
 	if (fd < 0)
 		return err_errno(e, "no sockets");
-	if (set_flags(fd, "lo", e) < 0)
-		return -1;
-	if (address_of(su, "net.dns", "10.0.2.3", &dns, e) < 0)
-		return -1;
-	snprintf(text, sizeof(text), "nameserver %s\n", settings_get(su->settings, "net.dns", "10.0.2.3"));
-	if (su_block(su, "/etc/resolv.conf", text, e) < 0)
+	if (set_flags(fd, "lo", e) < 0 || net_dns(su, e) < 0)
 		return -1;
 	return card_up(su, fd, e);
 }

@@ -41,10 +41,13 @@ static const struct {
 	{ "engine disk", engine_link, LEAN | EARLY },
 	{ "engine modules", engine_modules, LEAN | EARLY },
 	{ "host name", setup_hostname, LEAN | EARLY },
+	{ "name servers", net_dns_clients, EARLY },
 	{ "network", net_up, LEAN },
 	{ "network", net_up_if_down, LATE },
 	{ "environment", setup_environment, LEAN | EARLY },
 	{ "user", setup_user, LEAN | EARLY },
+	{ "time zone", setup_timezone, LEAN | EARLY },
+	{ "certificates", setup_certificates, LEAN | EARLY },
 	{ "boot scripts", boot_scripts, LEAN | LATE },
 };
 enum { STEPS = sizeof(steps) / sizeof(steps[0]) };

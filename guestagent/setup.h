@@ -13,14 +13,21 @@
  *   user.comment           GECOS field
  *   user.sudo              "true" (default): passwordless sudo
  *   env.NAME               into /etc/environment and every login shell
- *   provision.NN.mode      "boot": run by setup; "system": run by the daemon. Text in /run/lima/provision/NN
  *   disk.NN.name, .serial  an extra disk, mounted at /mnt/lima-NAME, and how it is found
  *   disk.NN.format         "true": formatted when nothing is on it, with .fsType (default ext4) and .fsArgs, a line each
+ *   host.NAME              address of a name of /etc/hosts
+ *   param.NAME             $PARAM_NAME of scripts
+ *   timezone               name of a time zone; /run/lima/localtime describes it for a guest that knows none
+ *   ca.cert.NN             certificates (PEM) to trust, besides the files /run/lima/ca/NN.crt
+ *   ca.removeDefaults      "true": trust no others
+ *   upgradePackages        "true": by the guest's package manager, at each boot
+ *   provision.NN.…         see guestagent/provision.h
  *   engine                 "true": the second disk is an engine disk (squashfs); link it into place
  *   docker                 "true": keep containerd and dockerd running
  *   net.address            default 10.0.2.15
  *   net.prefix             default 24
- *   net.gateway, net.dns   default 10.0.2.2, 10.0.2.3
+ *   net.gateway            default 10.0.2.2
+ *   net.dns                addresses of name servers, a space between; default 10.0.2.3
  *   tuning.initOnFree      "true": checked only; the plan puts init_on_free=1 on the kernel's command line
  *   tuning.tmpfsVarLog     "true": /var/log on tmpfs
  *   tuning.syslogRing      bytes of syslogd's ring buffer, 0 = no syslogd

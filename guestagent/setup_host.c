@@ -1,4 +1,5 @@
 /* setup_host.c - the guest's name, its /etc/hosts, the environment of logins. */
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,11 +17,39 @@ static bool usable(const char *name)
 	return n > 0 && n <= 64 && name[n] == '\0' && name[0] != '-' && name[0] != '.';
 }
 
+static bool is_address(const char *text)
+{
+	unsigned char address[16];
+
+	return inet_pton(AF_INET, text, address) == 1 || inet_pton(AF_INET6, text, address) == 1;
+}
+
+/* Lines for host.NAME, the template's hostResolver.hosts. */
+static int add_hosts(const struct setup *su, struct buf *text)
+{
+	int bad = 0;
+
+	for (size_t i = 0; i < su->settings->count; i++) {
+		const struct setting *s = &su->settings->item[i];
+
+		if (strncmp(s->key, "host.", 5) != 0)
+			continue;
+		if (usable(s->key + 5) && is_address(s->value))
+			bad |= buf_addf(text, "%s %s\n", s->value, s->key + 5);
+		else
+			su_warn(su, "hostResolver.hosts: \"%.80s\" with \"%.80s\" is no name with an address",
+				s->key + 5, s->value);
+	}
+	return bad;
+}
+
 int setup_hostname(const struct setup *su, struct err *e)
 {
 	const char *name = settings_get(su->settings, "hostname", "lima");
 	const char *gateway = settings_get(su->settings, "net.gateway", "10.0.2.2");
-	char text[400];
+	auto_buf hosts = BUF_INIT(SU_FILE_MAX);
+	char text[80];
+	int bad;
 
 	if (!usable(name))
 		return err_set(e, ERR_INVALID, "\"%.80s\" is no host name", name);
@@ -29,13 +58,15 @@ int setup_hostname(const struct setup *su, struct err *e)
 	snprintf(text, sizeof(text), "%s\n", name);
 	if (su_write(su, "/etc/hostname", text, 0644, e) < 0)
 		return -1;
-	snprintf(text, sizeof(text),
-		 "127.0.0.1 localhost localhost.localdomain\n"
-		 "::1 localhost localhost.localdomain\n"
-		 "127.0.1.1 %s\n"
-		 "%.64s host.lima.internal\n",
-		 name, gateway);
-	return su_block(su, "/etc/hosts", text, e);
+	bad = buf_addf(&hosts,
+		       "127.0.0.1 localhost localhost.localdomain\n"
+		       "::1 localhost localhost.localdomain\n"
+		       "127.0.1.1 %s\n"
+		       "%.64s host.lima.internal\n",
+		       name, gateway);
+	if (bad | add_hosts(su, &hosts))
+		return err_set(e, ERR_INVALID, "there are too many hosts");
+	return su_block(su, "/etc/hosts", hosts.data, e);
 }
 
 /* Appends value as one word of a shell. */

@@ -61,7 +61,7 @@ int su_read(const struct setup *su, const char *path, struct buf *b, struct err 
 	return 0;
 }
 
-static bool same(const struct setup *su, const char *path, const char *text, mode_t mode)
+static bool same(const struct setup *su, const char *path, const void *bytes, size_t n, mode_t mode)
 {
 	char full[SU_PATH_MAX];
 	struct stat st;
@@ -70,15 +70,20 @@ static bool same(const struct setup *su, const char *path, const char *text, mod
 
 	if (lstat(su_path(su, path, full), &st) < 0 || !S_ISREG(st.st_mode) || (st.st_mode & 07777) != mode)
 		return false;
-	return su_read(su, path, &old, &e) == 0 && strcmp(old.data, text) == 0;
+	return su_read(su, path, &old, &e) == 0 && old.len == n && memcmp(old.data, bytes, n) == 0;
 }
 
 int su_write(const struct setup *su, const char *path, const char *text, mode_t mode, struct err *e)
 {
+	return su_write_bytes(su, path, text, strlen(text), mode, e);
+}
+
+int su_write_bytes(const struct setup *su, const char *path, const void *bytes, size_t n, mode_t mode, struct err *e)
+{
 	char full[SU_PATH_MAX], tmp[SU_PATH_MAX + 8];
 	auto_close int fd = -1;
 
-	if (same(su, path, text, mode))
+	if (same(su, path, bytes, n, mode))
 		return 0;
 	su_path(su, path, full);
 	snprintf(tmp, sizeof(tmp), "%s.lima~", full);
@@ -86,7 +91,7 @@ int su_write(const struct setup *su, const char *path, const char *text, mode_t 
 	if (fd < 0)
 		return err_errno(e, "cannot make %s", tmp);
 	/* The data must be on disk before the name is, else a crash leaves an empty file. */
-	if (fchmod(fd, mode) < 0 || io_write_full(fd, text, strlen(text)) < 0 || fdatasync(fd) < 0 ||
+	if (fchmod(fd, mode) < 0 || io_write_full(fd, bytes, n) < 0 || fdatasync(fd) < 0 ||
 	    rename(tmp, full) < 0) {
 		err_errno(e, "cannot write %s", full);
 		unlink(tmp);

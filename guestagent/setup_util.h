@@ -31,6 +31,8 @@ int su_read(const struct setup *su, const char *path, struct buf *b, struct err 
 /* Makes the file have this text and mode, by a rename; a file that has them is not touched. */
 int su_write(const struct setup *su, const char *path, const char *text, mode_t mode, struct err *e);
 
+int su_write_bytes(const struct setup *su, const char *path, const void *bytes, size_t n, mode_t mode, struct err *e);
+
 /* Keeps text (whole lines; "" = none) between two marker lines of ours in a file of others. */
 int su_block(const struct setup *su, const char *path, const char *text, struct err *e);
 

@@ -8,7 +8,7 @@
 #include "limactl-c/base/mem.h"
 #include "limactl-c/plan/parts.h"
 
-static void set(struct plan *p, const char *key, const char *value)
+void plan_set(struct plan *p, const char *key, const char *value)
 {
 	struct plan_pair *pair = PLAN_APPEND(p->setting, p->settings);
 
@@ -18,7 +18,7 @@ static void set(struct plan *p, const char *key, const char *value)
 
 static void set_bool(struct plan *p, const char *key, bool value)
 {
-	set(p, key, value ? "true" : "false");
+	plan_set(p, key, value ? "true" : "false");
 }
 
 static void set_number(struct plan *p, const char *key, uint64_t value)
@@ -26,7 +26,7 @@ static void set_number(struct plan *p, const char *key, uint64_t value)
 	char text[24];
 
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
-	set(p, key, text);
+	plan_set(p, key, text);
 }
 
 static void set_user(struct making *m)
@@ -34,14 +34,14 @@ static void set_user(struct making *m)
 	const struct cfg *c = m->c;
 	struct plan *p = m->p;
 
-	set(p, "user.name", c->user.name);
+	plan_set(p, "user.name", c->user.name);
 	set_number(p, "user.uid", c->user.uid);
 	set_number(p, "user.gid", c->user.uid);
-	set(p, "user.home", c->user.home);
+	plan_set(p, "user.home", c->user.home);
 	if (c->user.shell)
-		set(p, "user.shell", c->user.shell);
+		plan_set(p, "user.shell", c->user.shell);
 	if (c->user.comment)
-		set(p, "user.comment", c->user.comment);
+		plan_set(p, "user.comment", c->user.comment);
 	set_bool(p, "user.sudo", c->user.passwordless_sudo);
 }
 
@@ -70,7 +70,7 @@ static void set_of(struct plan *p, size_t i, const char *key, const char *value)
 {
 	auto_free char *whole = xasprintf("provision.%02zu.%s", i, key);
 
-	set(p, whole, value);
+	plan_set(p, whole, value);
 }
 
 /* The format of a file by its name, as yq chooses it. */
@@ -104,16 +104,16 @@ static void add_script(struct making *m, const struct cfg_provision *from)
 		set_of(p, i, "overwrite", "false");
 }
 
-static void set_pairs(struct plan *p, const char *prefix, const struct cfg_env *pair, size_t count)
+static void set_params(struct making *m)
 {
-	for (size_t i = 0; i < count; i++) {
-		auto_free char *key = xasprintf("%s.%s", prefix, pair[i].key);
+	for (size_t i = 0; i < m->c->params; i++) {
+		auto_free char *key = xasprintf("param.%s", m->c->param[i].key);
 
-		set(p, key, pair[i].value);
+		plan_set(m->p, key, m->c->param[i].value);
 	}
 }
 
-static void add_file(struct plan *p, const char *guest_path, char *source, unsigned mode)
+void plan_add_file(struct plan *p, const char *guest_path, char *source, unsigned mode)
 {
 	struct plan_file *f = PLAN_APPEND(p->file, p->files);
 
@@ -126,14 +126,14 @@ static void add_files(struct making *m)
 {
 	struct plan *p = m->p;
 
-	add_file(p, "lima/init", xasprintf("%s/lean/init", m->h->provision), 0755);
-	add_file(p, "lima/inittab", xasprintf("%s/lean/inittab", m->h->provision), 0644);
-	add_file(p, "lima/agent", xstrdup(m->h->agent), 0755);
-	add_file(p, "lima/settings", xasprintf("%s/settings", p->dir), 0600);
+	plan_add_file(p, "lima/init", xasprintf("%s/lean/init", m->h->provision), 0755);
+	plan_add_file(p, "lima/inittab", xasprintf("%s/lean/inittab", m->h->provision), 0644);
+	plan_add_file(p, "lima/agent", xstrdup(m->h->agent), 0755);
+	plan_add_file(p, "lima/settings", xasprintf("%s/settings", p->dir), 0600);
 	for (size_t i = 0; i < p->scripts; i++) {
 		auto_free char *guest = xasprintf("lima/provision/%02zu", i);
 
-		add_file(p, guest, xasprintf("%s/provision/%02zu", p->dir, i), 0700);
+		plan_add_file(p, guest, xasprintf("%s/provision/%02zu", p->dir, i), 0700);
 	}
 }
 
@@ -144,11 +144,12 @@ int plan_make_guest(struct making *m, struct err *e)
 	auto_free char *text = NULL;
 
 	if (p->init == PLAN_INIT_OPENRC)
-		set(p, "init", "openrc");
-	set(p, "hostname", p->hostname);
+		plan_set(p, "init", "openrc");
+	plan_set(p, "hostname", p->hostname);
 	set_user(m);
-	set_pairs(p, "env", c->env, c->envs);
-	set_pairs(p, "param", c->param, c->params);
+	set_params(m);
+	if (plan_make_surroundings(m, e) < 0)
+		return -1;
 	for (size_t i = 0; i < c->provisions; i++)
 		add_script(m, &c->provision[i]);
 	set_bool(p, "engine", m->images->engine_disk);

@@ -6,6 +6,7 @@
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -65,6 +66,31 @@ static char *probe_machine_id(void)
 	return id ? id : xstrdup("");
 }
 
+/* Both spellings: which of them wins is the plan's matter. */
+static void probe_proxies(struct plan_host *h)
+{
+	static const char *const names[PLAN_PROXIES] = { "ftp_proxy", "http_proxy", "https_proxy", "no_proxy",
+							 "FTP_PROXY", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY" };
+
+	for (size_t i = 0; i < PLAN_PROXIES; i++) {
+		const char *value = getenv(names[i]);
+
+		if (value)
+			h->proxy[h->proxies++] = (struct plan_pair){ xstrdup(names[i]), xstrdup(value) };
+	}
+}
+
+char *plan_host_zone(const struct plan_host *h, const char *name)
+{
+	auto_free char *path = h->zoneinfo ? xasprintf("%s/%s", h->zoneinfo, name) : NULL;
+	struct stat st;
+
+	/* It becomes part of a path, here and in the guest. */
+	if (!path || !*name || *name == '/' || strstr(name, "..") || stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return NULL;
+	return steal(&path);
+}
+
 /* What uname calls a machine, in Lima's words. */
 static const char *arch_word(const char *machine)
 {
@@ -88,6 +114,8 @@ int plan_host_probe(struct plan_host *h, struct err *e)
 	probe_user(h);
 	h->timezone = probe_timezone();
 	h->machine_id = probe_machine_id();
+	h->zoneinfo = xstrdup("/usr/share/zoneinfo");
+	probe_proxies(h);
 	h->lima_home = paths_home(e);
 	return h->lima_home ? 0 : -1;
 }
@@ -199,6 +227,11 @@ void plan_host_free(struct plan_host *h)
 	free(h->home);
 	free(h->timezone);
 	free(h->machine_id);
+	free(h->zoneinfo);
+	for (size_t i = 0; i < h->proxies; i++) {
+		free(h->proxy[i].key);
+		free(h->proxy[i].value);
+	}
 	free(h->lima_home);
 	free(h->qemu);
 	free(h->agent);

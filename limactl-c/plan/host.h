@@ -10,6 +10,8 @@
 #include "limactl-c/config/config.h"
 #include "limactl-c/plan/plan.h"
 
+enum { PLAN_PROXIES = 8 };
+
 struct plan_host {
 	char *arch; /* x86_64, aarch64 */
 	unsigned cpus;
@@ -20,6 +22,9 @@ struct plan_host {
 	char *timezone;   /* NULL: not known */
 	char *machine_id; /* "": none */
 	char *lima_home;
+	char *zoneinfo;   /* folder of time zones, NULL: none */
+	struct plan_pair proxy[PLAN_PROXIES]; /* http_proxy and its like, of the environment */
+	size_t proxies;
 
 	/* for the guest's architecture, see plan_host_for_guest */
 	char *qemu;            /* program, a path or a name to look up in PATH */
@@ -43,6 +48,9 @@ struct cfg_host plan_host_facts(const struct plan_host *h);
  * home/.local/share/qemu, beside QEMU's program (a path), or where distributions put it below root (""). Both are
  * malloc'd, NULL when there is none. */
 void plan_firmware_find(const char *arch, const char *home, const char *qemu, const char *root, char **code, char **vars);
+
+/* The file that describes a time zone, malloc'd; NULL when this host does not know it. */
+char *plan_host_zone(const struct plan_host *h, const char *name);
 
 /* Whether the flags line of /proc/cpuinfo in text shows hardware virtualization (vmx or svm). */
 bool plan_host_cpu_virtualizes(const char *cpuinfo);

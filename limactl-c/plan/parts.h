@@ -36,6 +36,17 @@ char *plan_cmdline(const struct making *m, const struct platform *pf, bool overl
 /* Whether the words name a root file system, which the guest's own initramfs then mounts. */
 bool plan_names_root(const char *args);
 
+int plan_make_surroundings(struct making *m, struct err *e); /* setting, file: what the guest finds around it */
+
+/* The address of the host as the guest sees it, QEMU's for its first network. */
+#define PLAN_GATEWAY "10.0.2.2"
+
+/* The address that a name or address of hostResolver.hosts comes to, borrowed; NULL: only the world's name servers know. */
+const char *plan_host_address(const struct cfg *c, const char *name);
+
+void plan_set(struct plan *p, const char *key, const char *value);
+void plan_add_file(struct plan *p, const char *guest_path, char *source, unsigned mode); /* source is taken */
+
 /* Appends a zeroed element to a list member. */
 #define PLAN_APPEND(list, count) \
 	((list) = xrealloc_array((list), (count) + 1, sizeof(*(list))), (list)[count] = (__typeof__(*(list))){ 0 }, \

@@ -10,15 +10,14 @@
 #include "limactl-c/base/mem.h"
 #include "limactl-c/config/config.h"
 #include "limactl-c/config/where.h"
-#include "limactl-c/plan/plan.h"
+#include "limactl-c/plan/parts.h"
 
 /* When a key asks for something. */
 enum ask {
 	ASK_COUNT,     /* it has entries; at is the count */
 	ASK_TRUE,      /* it is true */
 	ASK_TEXT,      /* it is set to other than harmless */
-	ASK_GIVEN,     /* it is true (a bool), and not only by default */
-	ASK_TEXT_GIVEN /* it is not empty, and not only by default */
+	ASK_GIVEN      /* it is true (a bool), and not only by default */
 };
 
 #define CFG(member) offsetof(struct cfg, member)
@@ -34,19 +33,12 @@ static const struct row {
 	{ "networks", ASK_COUNT, CFG(networks), false, NULL, "remove it; the guest has its first network" },
 	{ "probes", ASK_COUNT, CFG(probes), false, NULL, "remove it; ports are forwarded as they open" },
 	{ "copyToHost", ASK_COUNT, CFG(copies), false, NULL, NULL },
-	{ "dns", ASK_COUNT, CFG(dns_count), false, NULL, NULL },
-	{ "hostResolver.hosts", ASK_COUNT, CFG(host_resolver.hosts), false, NULL,
-	  "remove it; a provision script may add to /etc/hosts" },
 	{ "hostResolver.enabled", ASK_GIVEN, CFG(host_resolver.enabled), true, NULL,
 	  "QEMU's own name server is used" },
 	{ "hostResolver.ipv6", ASK_TRUE, CFG(host_resolver.ipv6), true, NULL, "QEMU's own name server is used" },
-	{ "caCerts.files", ASK_COUNT, CFG(ca_certs.files), false, NULL, NULL },
-	{ "caCerts.certs", ASK_COUNT, CFG(ca_certs.certs), false, NULL, NULL },
-	{ "caCerts.removeDefaults", ASK_TRUE, CFG(ca_certs.remove_defaults), false, NULL, NULL },
 	{ "mountInotify", ASK_TRUE, CFG(mount_inotify), false, NULL, NULL },
 	{ "nestedVirtualization", ASK_TRUE, CFG(nested_virtualization), false, NULL, NULL },
 	{ "tpm", ASK_TRUE, CFG(tpm), false, NULL, NULL },
-	{ "upgradePackages", ASK_TRUE, CFG(upgrade_packages), false, NULL, "remove it; a provision script may do it" },
 	{ "containerd.system", ASK_TRUE, CFG(containerd.system), false, NULL,
 	  "write containerd: {system: false, user: false} (--containerd none)" },
 	{ "containerd.user", ASK_GIVEN, CFG(containerd.user), true, NULL, "no containerd is installed" },
@@ -58,8 +50,6 @@ static const struct row {
 	{ "video.display", ASK_TEXT, CFG(video.display), false, "none", "write video: {display: none}" },
 	{ "vmOpts.qemu.minimumVersion", ASK_TEXT, CFG(qemu_minimum_version), true, "", "the version is not compared" },
 	{ "guestInstallPrefix", ASK_TEXT, CFG(guest_install_prefix), true, "/usr/local", "nothing is installed there" },
-	{ "timezone", ASK_TEXT_GIVEN, CFG(timezone), true, NULL, "the guest keeps its own" },
-	{ "propagateProxyEnv", ASK_GIVEN, CFG(propagate_proxy_env), true, NULL, "name the variables in env" },
 };
 
 struct asking {
@@ -73,7 +63,7 @@ static bool is_asked(const struct cfg *c, const struct row *r)
 	const void *field = (const char *)c + r->at;
 	const char *text = NULL;
 
-	if (r->ask == ASK_TEXT || r->ask == ASK_TEXT_GIVEN)
+	if (r->ask == ASK_TEXT)
 		text = *(const char *const *)field;
 	switch (r->ask) {
 	case ASK_COUNT:
@@ -84,8 +74,6 @@ static bool is_asked(const struct cfg *c, const struct row *r)
 		return text && *text && strcmp(text, r->harmless);
 	case ASK_GIVEN:
 		return *(const bool *)field && where_given(c, r->path);
-	case ASK_TEXT_GIVEN:
-		return text && *text && where_given(c, r->path);
 	}
 	return false;
 }
@@ -164,6 +152,20 @@ static void ask_firmware(struct asking *a)
 		say(a, "firmware.legacyBIOS", true, "only x86_64 machines have a BIOS: UEFI is used");
 }
 
+/* The guest's /etc/hosts knows addresses only. */
+static void ask_hosts(struct asking *a)
+{
+	for (size_t i = 0; a->c->host_resolver.enabled && i < a->c->host_resolver.hosts; i++) {
+		const struct cfg_env *h = &a->c->host_resolver.host[i];
+		auto_free char *path = xasprintf("hostResolver.hosts.%s", h->key);
+		auto_free char *text = xasprintf("%s is no address and no name given here: this version leaves it out",
+						 h->value);
+
+		if (!plan_host_address(a->c, h->value))
+			say(a, path, true, text);
+	}
+}
+
 static void ask_system(struct asking *a)
 {
 	const struct cfg *c = a->c;
@@ -197,6 +199,7 @@ bool plan_supported(const struct cfg *c, const char *name, struct findings *f)
 	ask_system(&a);
 	ask_firmware(&a);
 	ask_provision(&a);
+	ask_hosts(&a);
 	ask_forwards(&a);
 	return f->errors == errors;
 }

@@ -1,0 +1,127 @@
+/* What the guest finds around it: environment with the host's proxies, names of hosts, name servers, certificates, time
+ * zone. */
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "lib/cleanup.h"
+#include "limactl-c/base/mem.h"
+#include "limactl-c/plan/parts.h"
+#include "limactl-c/plan/proxy.h"
+
+static void set_env(struct making *m)
+{
+	CLEANUP(proxy_env_fini) struct proxy_env env = { 0 };
+
+	proxy_env_make(&env, m->c, m->h, PLAN_GATEWAY);
+	for (size_t i = 0; i < env.count; i++) {
+		auto_free char *key = xasprintf("env.%s", env.item[i].key);
+
+		plan_set(m->p, key, env.item[i].value);
+	}
+}
+
+static void set_hosts(struct making *m)
+{
+	const struct cfg *c = m->c;
+
+	for (size_t i = 0; c->host_resolver.enabled && i < c->host_resolver.hosts; i++) {
+		const char *address = plan_host_address(c, c->host_resolver.host[i].value);
+		auto_free char *key = xasprintf("host.%s", c->host_resolver.host[i].key);
+
+		if (address)
+			plan_set(m->p, key, address);
+	}
+}
+
+static void set_dns(struct making *m)
+{
+	auto_free char *all = NULL;
+
+	for (size_t i = 0; i < m->c->dns_count; i++) {
+		char *more = xasprintf("%s%s%s", all ? all : "", all ? " " : "", m->c->dns[i]);
+
+		free(all);
+		all = more;
+	}
+	if (all)
+		plan_set(m->p, "net.dns", all);
+}
+
+static int set_certificates(struct making *m, struct err *e)
+{
+	const struct cfg *c = m->c;
+
+	for (size_t i = 0; i < c->ca_certs.files; i++) {
+		const char *path = c->ca_certs.file[i];
+		auto_free char *guest = xasprintf("lima/ca/%02zu.crt", i);
+		bool home = path[0] == '~' && path[1] == '/';
+
+		if (!home && path[0] != '/')
+			return err_set(e, ERR_INVALID, "caCerts.files[%zu]: %s must be an absolute path", i, path);
+		plan_add_file(m->p, guest, xasprintf("%s%s", home ? m->h->home : "", home ? path + 1 : path), 0644);
+	}
+	for (size_t i = 0; i < c->ca_certs.certs; i++) {
+		auto_free char *key = xasprintf("ca.cert.%02zu", i);
+
+		plan_set(m->p, key, c->ca_certs.cert[i]);
+	}
+	if (c->ca_certs.remove_defaults)
+		plan_set(m->p, "ca.removeDefaults", "true");
+	return 0;
+}
+
+static void set_timezone(struct making *m)
+{
+	const char *name = m->c->timezone;
+	char *file;
+
+	if (!name || !*name)
+		return;
+	plan_set(m->p, "timezone", name);
+	/* For a guest that has no time zones of its own. */
+	file = plan_host_zone(m->h, name);
+	if (file)
+		plan_add_file(m->p, "lima/localtime", file, 0644);
+}
+
+int plan_make_surroundings(struct making *m, struct err *e)
+{
+	set_env(m);
+	set_hosts(m);
+	set_dns(m);
+	set_timezone(m);
+	if (m->c->upgrade_packages)
+		plan_set(m->p, "upgradePackages", "true");
+	return set_certificates(m, e);
+}
+
+const char *plan_host_address(const struct cfg *c, const char *name)
+{
+	enum { STEPS = 16 }; /* from name to name */
+	static const char *const known[][2] = {
+		{ "host.lima.internal", PLAN_GATEWAY },
+		{ "localhost", "127.0.0.1" },
+	};
+	unsigned char address[16];
+	size_t i = 0;
+
+	for (int step = 0; step < STEPS; step++) {
+		if (inet_pton(AF_INET, name, address) == 1 || inet_pton(AF_INET6, name, address) == 1)
+			return name;
+		for (i = 0; i < c->host_resolver.hosts; i++) {
+			if (!strcasecmp(c->host_resolver.host[i].key, name))
+				break;
+		}
+		if (i == c->host_resolver.hosts)
+			break;
+		name = c->host_resolver.host[i].value;
+	}
+	for (i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		if (!strcasecmp(known[i][0], name))
+			return known[i][1];
+	}
+	return NULL;
+}

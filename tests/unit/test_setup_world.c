@@ -1,0 +1,230 @@
+/* Steps of `agent setup` that tell the guest of the world around it: hosts, name servers, time zone, certificates. */
+#include "tests/unit/setup_root.h"
+
+/* --- hosts and name servers --- */
+
+static void test_hosts_of_the_template(void **state)
+{
+	struct err e;
+
+	(void)state;
+	set("hostname", "lima-demo");
+	set("host.host.docker.internal", "10.0.2.2");
+	set("host.six", "fd00::1");
+	set("host.bad", "example.com");
+	set("host.x y", "10.0.0.1");
+	assert_int_equal(setup_hostname(&su, &e), 0);
+	assert_non_null(strstr(text_of("/etc/hosts"), "host.lima.internal\n10.0.2.2 host.docker.internal\nfd00::1 six\n# lima: end"));
+	assert_non_null(strstr(text_of(RUN_DIR "/setup.warnings"), "\"bad\" with \"example.com\" is no name with"));
+}
+
+static void test_name_servers(void **state)
+{
+	struct err e;
+
+	(void)state;
+	put("/etc/resolv.conf", "search example.org\n", 0644);
+	set("net.dns", "192.0.2.1 fd00::53 nonsense 192.0.2.2");
+	assert_int_equal(net_dns(&su, &e), 0);
+	assert_string_equal(text_of("/etc/resolv.conf"),
+			    "search example.org\n# lima: begin (kept by lima-guestagent, written anew at each boot)\n"
+			    "nameserver 192.0.2.1\nnameserver fd00::53\nnameserver 192.0.2.2\n# lima: end\n");
+	assert_non_null(strstr(text_of(RUN_DIR "/setup.warnings"), "dns: \"nonsense\" is no address"));
+	settings.count = 0;
+	assert_int_equal(net_dns(&su, &e), 0);
+	assert_non_null(strstr(text_of("/etc/resolv.conf"), "nameserver 10.0.2.3\n"));
+	set("net.dns", "nonsense");
+	assert_int_equal(net_dns(&su, &e), -1);
+}
+
+static void test_name_servers_of_dhcp_clients(void **state)
+{
+	struct err e;
+
+	(void)state;
+	put("/etc/dhcpcd.conf", "duid\n", 0644);
+	assert_int_equal(net_dns_clients(&su, &e), 0); /* nothing is asked for: nothing is made */
+	assert_string_equal(text_of("/etc/dhcpcd.conf"), "duid\n");
+	assert_int_equal(access(at("/etc/udhcpc"), F_OK), -1);
+	set("net.dns", "192.0.2.1 192.0.2.2");
+	assert_int_equal(net_dns_clients(&su, &e), 0);
+	assert_non_null(strstr(text_of("/etc/dhcpcd.conf"), "\nstatic domain_name_servers=192.0.2.1 192.0.2.2\n"));
+	assert_non_null(strstr(text_of("/etc/udhcpc/udhcpc.conf"), "\ndns=\"192.0.2.1 192.0.2.2\"\n"));
+	settings.count = 0; /* no longer */
+	assert_int_equal(net_dns_clients(&su, &e), 0);
+	assert_string_equal(text_of("/etc/dhcpcd.conf"), "duid\n");
+	assert_string_equal(text_of("/etc/udhcpc/udhcpc.conf"), "");
+}
+
+/* --- time zone --- */
+
+static const char *localtime_target(void)
+{
+	static char link[200];
+	ssize_t n = readlink(at("/etc/localtime"), link, sizeof(link) - 1);
+
+	link[n > 0 ? n : 0] = '\0';
+	return link;
+}
+
+static void test_zone_of_the_guest(void **state)
+{
+	struct err e;
+
+	(void)state;
+	assert_int_equal(su_mkdirs(&su, "/usr/share/zoneinfo/Europe", 0755, &e), 0);
+	put("/usr/share/zoneinfo/Europe/Berlin", "TZif", 0644);
+	put("/etc/localtime", "old", 0644);
+	set("timezone", "Europe/Berlin");
+	for (int twice = 0; twice < 2; twice++) {
+		assert_int_equal(setup_timezone(&su, &e), 0);
+		assert_string_equal(localtime_target(), "/usr/share/zoneinfo/Europe/Berlin");
+		assert_string_equal(text_of("/etc/timezone"), "Europe/Berlin\n");
+	}
+}
+
+static void test_zone_of_the_host(void **state)
+{
+	struct err e;
+
+	(void)state;
+	assert_int_equal(su_write_bytes(&su, RUN_DIR "/localtime", "TZif\0\1\2", 7, 0644, &e), 0);
+	set("timezone", "Europe/Berlin");
+	assert_int_equal(setup_timezone(&su, &e), 0);
+	{
+		auto_buf got = BUF_INIT(100);
+
+		assert_int_equal(su_read(&su, "/etc/localtime", &got, &e), 0);
+		assert_int_equal(got.len, 7);
+		assert_memory_equal(got.data, "TZif\0\1\2", 7);
+	}
+	assert_string_equal(localtime_target(), "");
+}
+
+static void test_zones_that_nobody_knows(void **state)
+{
+	static const char *const names[] = { "Mars/Olympus", "../../etc/shadow", "/etc/shadow", "a b", "Europe/" };
+	struct err e;
+
+	(void)state;
+	put("/etc/localtime", "old", 0644);
+	assert_int_equal(su_mkdirs(&su, "/usr/share/zoneinfo/Europe", 0755, &e), 0);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		settings.count = 0;
+		set("timezone", names[i]);
+		assert_int_equal(setup_timezone(&su, &e), -1);
+	}
+	assert_string_equal(text_of("/etc/localtime"), "old");
+	settings.count = 0; /* none is asked for */
+	assert_int_equal(setup_timezone(&su, &e), 0);
+	assert_string_equal(text_of("/etc/localtime"), "old");
+	set("timezone", "Etc/UTC"); /* what is without a description */
+	assert_int_equal(setup_timezone(&su, &e), 0);
+	assert_int_equal(access(at("/etc/localtime"), F_OK), -1);
+}
+
+/* --- certificates --- */
+
+#define CERT(x) "-----BEGIN CERTIFICATE-----\n" x "\n-----END CERTIFICATE-----\n"
+#define BUNDLE "/etc/ssl/certs/ca-certificates.crt"
+
+static void certificates(void)
+{
+	struct err e = { 0 };
+
+	if (setup_certificates(&su, &e) < 0)
+		fail_msg("%s", e.msg);
+}
+
+static void test_certificates_in_a_bundle(void **state)
+{
+	struct err e;
+	struct stat before, after;
+
+	(void)state;
+	assert_int_equal(su_mkdirs(&su, "/etc/ssl/certs", 0755, &e), 0);
+	put(BUNDLE, CERT("default"), 0644);
+	certificates();
+	assert_string_equal(text_of(BUNDLE), CERT("default"));
+	assert_int_equal(su_mkdirs(&su, RUN_DIR "/ca", 0755, &e), 0);
+	put(RUN_DIR "/ca/00.crt", CERT("file"), 0644);
+	set("ca.cert.00", "-----BEGIN CERTIFICATE-----\ninline\n-----END CERTIFICATE-----");
+	set("ca.cert.01", "nonsense");
+	certificates();
+	assert_int_equal(stat(at(BUNDLE), &before), 0);
+	certificates(); /* the next boot has nothing to do */
+	assert_int_equal(stat(at(BUNDLE), &after), 0);
+	assert_int_equal(before.st_ino, after.st_ino);
+	assert_non_null(strstr(text_of(BUNDLE), CERT("default") "# lima: begin"));
+	assert_non_null(strstr(text_of(BUNDLE), CERT("file") CERT("inline") "# lima: end\n"));
+	assert_non_null(strstr(text_of(RUN_DIR "/setup.warnings"), "ca.cert.01 is no certificate in PEM form"));
+	assert_int_equal(unlink(at(RUN_DIR "/ca/00.crt")), 0);
+	settings.count = 0;
+	certificates();
+	assert_string_equal(text_of(BUNDLE), CERT("default"));
+}
+
+static void test_defaults_removed_and_given_back(void **state)
+{
+	struct err e;
+
+	(void)state;
+	assert_int_equal(su_mkdirs(&su, "/etc/ssl/certs", 0755, &e), 0);
+	put(BUNDLE, CERT("default"), 0644);
+	set("ca.cert.00", CERT("mine"));
+	set("ca.removeDefaults", "true");
+	for (int twice = 0; twice < 2; twice++) {
+		certificates();
+		assert_null(strstr(text_of(BUNDLE), "default"));
+		assert_non_null(strstr(text_of(BUNDLE), CERT("mine")));
+	}
+	settings.count = 1;
+	certificates();
+	assert_non_null(strstr(text_of(BUNDLE), CERT("default") "# lima: begin"));
+	settings.count = 0;
+	certificates();
+	assert_string_equal(text_of(BUNDLE), CERT("default"));
+}
+
+#define OURS "/usr/local/share/ca-certificates/lima-0"
+
+static void test_certificates_by_the_guests_tool(void **state)
+{
+	(void)state;
+	put("/usr/sbin/update-ca-certificates", "", 0755);
+	put("/etc/ca-certificates.conf", "# head\nmozilla/A.crt\n!mozilla/B.crt\n", 0644);
+	set("ca.cert.00", CERT("one") CERT("two"));
+	set("ca.cert.01", CERT("three"));
+	set("ca.removeDefaults", "true");
+	for (int twice = 0; twice < 2; twice++) {
+		certificates();
+		assert_string_equal(text_of(OURS "0.crt"), CERT("one"));
+		assert_string_equal(text_of(OURS "1.crt"), CERT("two"));
+		assert_string_equal(text_of(OURS "2.crt"), CERT("three"));
+		assert_string_equal(text_of("/etc/ca-certificates.conf"), "# head\n!mozilla/A.crt\n!mozilla/B.crt\n");
+	}
+	settings.count = 1;
+	certificates();
+	assert_int_equal(access(at(OURS "1.crt"), F_OK), 0);
+	assert_int_equal(access(at(OURS "2.crt"), F_OK), -1);
+	assert_string_equal(text_of("/etc/ca-certificates.conf"), "# head\nmozilla/A.crt\n!mozilla/B.crt\n");
+	assert_int_equal(access(at(BUNDLE), F_OK), -1); /* the tool's own */
+}
+
+int main(void)
+{
+#define T(fn) cmocka_unit_test_setup_teardown(fn, begin, end)
+	const struct CMUnitTest tests[] = {
+		T(test_hosts_of_the_template),
+		T(test_name_servers),
+		T(test_name_servers_of_dhcp_clients),
+		T(test_zone_of_the_guest),
+		T(test_zone_of_the_host),
+		T(test_zones_that_nobody_knows),
+		T(test_certificates_in_a_bundle),
+		T(test_defaults_removed_and_given_back),
+		T(test_certificates_by_the_guests_tool),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
