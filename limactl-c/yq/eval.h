@@ -24,7 +24,8 @@ struct yq_node *yq_first_of(const struct yq_ctx *c); /* NULL: there is none */
 bool yq_any_truthy(struct yq_run *r, const struct yq_ctx *c);
 
 /* Each value of the left side with each of the right one. */
-typedef struct yq_node *yq_pair_fn(struct yq_run *r, struct yq_ctx c, struct yq_node *a, struct yq_node *b, unsigned flags);
+typedef struct yq_node *yq_pair_fn(struct yq_run *r, struct yq_ctx c, struct yq_node *a, struct yq_node *b,
+				   unsigned flags);
 struct yq_cross {
 	yq_pair_fn *pair;  /* NULL from it: no result */
 	unsigned flags;    /* for pair */

@@ -1,6 +1,7 @@
 #include "limactl-c/yq/glob.h"
 
-/* A mismatch goes back to the last *, which then takes one byte more: no recursion, and never longer than len * pattern_len. */
+/* A mismatch goes back to the last *, which then takes one byte more: without recursion, at most len * pattern_len
+ * comparisons. */
 bool yq_glob(const char *text, size_t len, const char *pattern, size_t pattern_len)
 {
 	size_t t = 0, p = 0, star = 0, taken = 0;

@@ -5,6 +5,8 @@
 
 #include "limactl-c/yq/number.h"
 
+enum { WORD_SHOWN = 60, SIGNS_SHOWN = 20 }; /* in messages, bytes */
+
 struct lexer {
 	struct yq_run *r;
 	struct yq_tokens *out;
@@ -99,7 +101,9 @@ static void refuse_word(struct lexer *l, const char *p)
 {
 	size_t n = strcspn(p, " \t\r\n|,()[]{}=\"");
 
-	yq_fail(l->r, "%.*s is no operator; text needs quotes: \"%.*s\"", (int)(n > 60 ? 60 : n), p, (int)(n > 60 ? 60 : n), p);
+	if (n > WORD_SHOWN)
+		n = WORD_SHOWN;
+	yq_fail(l->r, "%.*s is no operator; text needs quotes: \"%.*s\"", (int)n, p, (int)n, p);
 }
 
 /* (n) behind a word: its length, 0: none. */
@@ -219,8 +223,9 @@ static void take_string(struct lexer *l)
 	size_t n = 0;
 	struct yq_exp *x;
 
-	while (*p && *p != '"')
-		p += *p == '\\' && p[1] && p[1] != '\n' ? 2 : *p == '\\' ? 0 : 1;
+	/* A line end cannot be escaped. */
+	while (*p && *p != '"' && !(*p == '\\' && (!p[1] || p[1] == '\n')))
+		p += *p == '\\' ? 2 : 1;
 	if (*p != '"') {
 		yq_fail(l->r, "the text has no closing quote");
 		return;
@@ -343,6 +348,16 @@ static unsigned merge_flags(struct lexer *l)
 	return flags;
 }
 
+static void refuse_sign(struct lexer *l)
+{
+	size_t name = 1 + strspn(l->p + 1, "abcdefghijklmnopqrstuvwxyz0123456789"), n = strcspn(l->p, " \n");
+
+	if (*l->p == '@')
+		yq_fail(l->r, "`%.*s` is not supported", (int)name, l->p);
+	else
+		yq_fail(l->r, "nothing can begin with %.*s here", (int)(n > SIGNS_SHOWN ? SIGNS_SHOWN : n), l->p);
+}
+
 static void lex_symbol(struct lexer *l)
 {
 	for (size_t i = 0; i < sizeof(symbols) / sizeof(*symbols); i++) {
@@ -359,10 +374,7 @@ static void lex_symbol(struct lexer *l)
 			l->p++;
 		return;
 	}
-	if (*l->p == '@')
-		yq_fail(l->r, "`%.*s` is not supported", (int)(1 + strspn(l->p + 1, "abcdefghijklmnopqrstuvwxyz0123456789")), l->p);
-	else
-		yq_fail(l->r, "nothing can begin with %.*s here", (int)(strcspn(l->p, " \n") > 20 ? 20 : strcspn(l->p, " \n")), l->p);
+	refuse_sign(l);
 }
 
 static void lex_bracket(struct lexer *l)

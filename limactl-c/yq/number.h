@@ -12,6 +12,7 @@ bool yq_parse_float(const char *text, double *out); /* decimal only; false when 
 
 /* Nodes; they fail when the number cannot be written: 0x of a negative, infinity, not a number. */
 struct yq_node *yq_int_node(struct yq_run *r, int64_t n, enum yq_base base);
-struct yq_node *yq_float_node(struct yq_run *r, double d); /* the shortest text that reads as d; 1e+06 from a million on */
+/* The shortest text that reads as d; 1e+06 from a million on. */
+struct yq_node *yq_float_node(struct yq_run *r, double d);
 
 #endif

@@ -54,7 +54,7 @@ static struct yq_ctx run_assign_kind(struct yq_run *r, struct yq_ctx c, const st
 			continue;
 		yq_may_grow(r, n);
 		if (!r->failed)
-			yq_become_kind(r, n, first);
+			yq_become_kind(n, first);
 	}
 	return c;
 }
@@ -113,14 +113,10 @@ static void delete_one(struct yq_run *r, struct yq_node *n)
 		yq_fail(r, "del() can only delete from maps and lists");
 		return;
 	}
-	for (i = 0; i < up->count; i++) {
-		const char *number = yn_printf(r->pool, "%zu", i);
-
-		if (strlen(number) == path[count - 1].len && !memcmp(number, path[count - 1].text, path[count - 1].len)) {
-			remove_children(r, up, i, 1);
-			break;
-		}
-	}
+	for (i = 0; i < up->count && strcmp(yn_printf(r->pool, "%zu", i), path[count - 1].text); i++)
+		;
+	if (i < up->count)
+		remove_children(r, up, i, 1);
 }
 
 static struct yq_ctx run_delete(struct yq_run *r, struct yq_ctx c, const struct yq_exp *x)

@@ -113,14 +113,16 @@ static struct yq_ctx run_extreme(struct yq_run *r, struct yq_ctx c, const struct
 }
 
 /* flags: what the left side must be for the right side to be spared. */
-static struct yq_node *decided(struct yq_run *r, struct yq_ctx c, struct yq_node *a, struct yq_node *b, unsigned flags)
+static struct yq_node *decided(struct yq_run *r, struct yq_ctx c, struct yq_node *a, struct yq_node *b,
+			       unsigned flags)
 {
 	(void)c;
 	(void)b;
 	return yq_truthy(r, a) == (flags != 0) ? yq_bool_at(r, a, flags) : NULL;
 }
 
-static struct yq_node *right_decides(struct yq_run *r, struct yq_ctx c, struct yq_node *a, struct yq_node *b, unsigned flags)
+static struct yq_node *right_decides(struct yq_run *r, struct yq_ctx c, struct yq_node *a, struct yq_node *b,
+				     unsigned flags)
 {
 	(void)c;
 	(void)flags;
@@ -129,14 +131,18 @@ static struct yq_node *right_decides(struct yq_run *r, struct yq_ctx c, struct y
 
 static struct yq_ctx run_or(struct yq_run *r, struct yq_ctx c, const struct yq_exp *x)
 {
-	static const struct yq_cross how = { .pair = right_decides, .flags = true, .when_empty = true, .alone = decided };
+	static const struct yq_cross how = {
+		.pair = right_decides, .flags = true, .when_empty = true, .alone = decided,
+	};
 
 	return yq_cross(r, yq_read_only(r, c), x, &how);
 }
 
 static struct yq_ctx run_and(struct yq_run *r, struct yq_ctx c, const struct yq_exp *x)
 {
-	static const struct yq_cross how = { .pair = right_decides, .flags = false, .when_empty = true, .alone = decided };
+	static const struct yq_cross how = {
+		.pair = right_decides, .flags = false, .when_empty = true, .alone = decided,
+	};
 
 	return yq_cross(r, yq_read_only(r, c), x, &how);
 }
@@ -153,7 +159,8 @@ static struct yq_ctx run_not(struct yq_run *r, struct yq_ctx c, const struct yq_
 	return yq_each(r, c, x, negated);
 }
 
-static struct yq_node *if_truthy(struct yq_run *r, struct yq_ctx c, struct yq_node *a, struct yq_node *b, unsigned flags)
+static struct yq_node *if_truthy(struct yq_run *r, struct yq_ctx c, struct yq_node *a, struct yq_node *b,
+				 unsigned flags)
 {
 	(void)c;
 	(void)b;

@@ -6,8 +6,12 @@
 
 static struct yq_node *length(struct yq_run *r, struct yq_ctx c, struct yq_node *n, const struct yq_exp *x)
 {
-	size_t count = n->shape == YQ_MAP ? n->count / 2 : n->shape == YQ_LIST ? n->count : n->tag == YQ_NULL ? 0 : n->len;
+	size_t count = n->count;
 
+	if (n->shape == YQ_MAP)
+		count /= 2;
+	if (n->shape == YQ_SCALAR)
+		count = n->tag == YQ_NULL ? 0 : n->len;
 	(void)c;
 	(void)x;
 	return yq_at(n, yq_number(r, count));
@@ -138,7 +142,8 @@ static bool contains(struct yq_run *r, const struct yq_node *a, const struct yq_
 	return true;
 }
 
-static struct yq_node *contains_pair(struct yq_run *r, struct yq_ctx c, struct yq_node *a, struct yq_node *b, unsigned flags)
+static struct yq_node *contains_pair(struct yq_run *r, struct yq_ctx c, struct yq_node *a, struct yq_node *b,
+				     unsigned flags)
 {
 	(void)c;
 	(void)flags;

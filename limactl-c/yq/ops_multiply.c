@@ -43,7 +43,8 @@ static struct yq_node *merge(struct yq_run *r, struct yq_ctx c, struct yq_node *
 	return out;
 }
 
-static struct yq_node *repeat(struct yq_run *r, const struct yq_node *a, const struct yq_node *text, const struct yq_node *count)
+static struct yq_node *repeat(struct yq_run *r, const struct yq_node *a, const struct yq_node *text,
+			      const struct yq_node *count)
 {
 	struct yq_node *out = yq_in_place_of(r, a, text);
 	int64_t n;
@@ -67,7 +68,8 @@ static struct yq_node *repeat(struct yq_run *r, const struct yq_node *a, const s
 	return out;
 }
 
-struct yq_node *yq_multiply_pair(struct yq_run *r, struct yq_ctx c, struct yq_node *a, struct yq_node *b, unsigned flags)
+struct yq_node *yq_multiply_pair(struct yq_run *r, struct yq_ctx c, struct yq_node *a, struct yq_node *b,
+				 unsigned flags)
 {
 	struct yq_ints i;
 	double x, y;

@@ -41,7 +41,8 @@ static void refuse_merged(struct yq_run *r, const struct yq_node *from, const st
 	}
 }
 
-static void create_pair(struct yq_run *r, struct yq_node *map, const struct yq_node *key, unsigned flags, struct yq_list *out)
+static void create_pair(struct yq_run *r, struct yq_node *map, const struct yq_node *key, unsigned flags,
+			struct yq_list *out)
 {
 	yq_may_grow(r, map);
 	if (r->failed)
@@ -80,7 +81,8 @@ static void from_map(struct yq_run *r, struct yq_ctx c, struct yq_node *map, con
 		create_pair(r, map, key, flags, out);
 }
 
-static void item_of(struct yq_run *r, struct yq_node *list, const struct yq_node *number, unsigned flags, struct yq_list *out)
+static void item_of(struct yq_run *r, struct yq_node *list, const struct yq_node *number, unsigned flags,
+		    struct yq_list *out)
 {
 	int64_t i;
 
@@ -226,7 +228,8 @@ static struct yq_node *slice(struct yq_run *r, struct yq_ctx c, struct yq_node *
 	}
 	out = yq_at(n, yq_collection(r, YQ_LIST));
 	out->tag = n->tag;
-	yq_add_children(r, out, n->child + from, to - from);
+	for (; from < to && !r->failed; from++)
+		yq_add_item(r, out, n->child[from]);
 	return out;
 }
 

@@ -89,7 +89,8 @@ static struct yq_node *tested(struct yq_run *r, struct yq_ctx c, struct yq_node 
 	if (n->shape != YQ_SCALAR || n->tag != YQ_STR)
 		yq_fail(r, "test works on texts, not on %s", yq_tag_word(n->tag));
 	else if (pattern->len > PATTERN_MAX || strlen(pattern->text) != pattern->len || !means_the_same(pattern->text))
-		yq_fail(r, "the pattern \"%.60s\" is not supported: only letters, . [ ] ( ) | * + ? ^ $", pattern->text);
+		yq_fail(r, "the pattern \"%.60s\" is not supported: only letters, . [ ] ( ) | * + ? ^ $",
+			pattern->text);
 	for (size_t i = 0; i < n->len && !r->failed; i++) {
 		if ((unsigned char)n->text[i] >= 0x80 || !n->text[i] || n->text[i] == '\n')
 			yq_fail(r, "test is supported for single lines of ASCII only");

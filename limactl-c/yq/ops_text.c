@@ -108,7 +108,10 @@ static struct yq_node *change_case(struct yq_run *r, struct yq_ctx c, struct yq_
 	for (size_t i = 0; i < n->len; i++) {
 		if ((unsigned char)text[i] >= 0x80)
 			yq_fail(r, "%s is supported for ASCII letters only", x->op->name);
-		text[i] = (char)(x->flags & YQ_UPPER ? toupper((unsigned char)text[i]) : tolower((unsigned char)text[i]));
+		else if (x->flags & YQ_UPPER)
+			text[i] = (char)toupper(text[i]);
+		else
+			text[i] = (char)tolower(text[i]);
 	}
 	return rewritten(r, n, text, n->len);
 }

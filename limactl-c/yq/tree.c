@@ -132,7 +132,8 @@ static void add_pair(struct yq_run *r, struct yq_node *map, const struct yq_node
 	yq_push_child(r, map, v);
 }
 
-static void add_children(struct yq_run *r, struct yq_node *n, struct yq_node *const *child, size_t count, unsigned depth)
+static void add_children(struct yq_run *r, struct yq_node *n, struct yq_node *const *child, size_t count,
+			 unsigned depth)
 {
 	size_t step = n->shape == YQ_MAP ? 2 : 1;
 

@@ -1,7 +1,7 @@
-/* tree.h - the nodes an expression works on: like yq's, they know their parent and their key, and keep a tag of their own.
+/* tree.h - the nodes an expression works on: like yq's, they know their parent and their key, and keep a tag.
  *
- * They are made from a struct ynode and turned into one again at the end. All memory is in the run's own pool. A failure is
- * sticky: the first one is kept, every later evaluation returns at once, so that only loops need to look at it.
+ * They are made from a struct ynode and turned into one again at the end. All memory is in the run's own pool. A
+ * failure is sticky: the first one is kept, every later evaluation returns at once, so that only loops need to look.
  */
 #ifndef LIMA_YQ_TREE_H
 #define LIMA_YQ_TREE_H
@@ -85,7 +85,7 @@ void yq_push_child(struct yq_run *r, struct yq_node *n, struct yq_node *child); 
 
 /* Assignment: n becomes what other is. */
 void yq_become(struct yq_run *r, struct yq_node *n, const struct yq_node *other);
-void yq_become_kind(struct yq_run *r, struct yq_node *n, const struct yq_node *other); /* tag and style, not the content */
+void yq_become_kind(struct yq_node *n, const struct yq_node *other); /* tag and style, not the content */
 
 /* Each fails when the change would have to reach an alias or an anchor elsewhere: n gets children, n is replaced. */
 void yq_may_grow(struct yq_run *r, const struct yq_node *n);

@@ -8,7 +8,7 @@ void yq_may_grow(struct yq_run *r, const struct yq_node *n)
 		return;
 	for (; n; n = n->parent) {
 		if (n->marks & (YQ_ALIASED | YQ_ANCHORED)) {
-			yq_fail(r, "this would change a value that has an anchor (&) or is an alias (*): edit it in the text");
+			yq_fail(r, "this would change what has an anchor (&) or is an alias (*): edit it in the text");
 			return;
 		}
 	}
@@ -49,7 +49,7 @@ static enum yq_tag effective_tag(const struct yq_node *n)
 	return n->tag == YQ_TAG_NONE && n->len ? YQ_NULL : n->tag;
 }
 
-void yq_become_kind(struct yq_run *r, struct yq_node *n, const struct yq_node *other)
+void yq_become_kind(struct yq_node *n, const struct yq_node *other)
 {
 	if (n == other)
 		return;
@@ -67,7 +67,6 @@ void yq_become_kind(struct yq_run *r, struct yq_node *n, const struct yq_node *o
 	n->marks = (n->marks & YQ_ANCHORED) | (other->marks & ~(unsigned)YQ_ANCHORED);
 	if (n->style == YN_PLAIN)
 		n->style = other->style;
-	(void)r;
 }
 
 /* Two keys of one text have no place in our trees. */
@@ -107,7 +106,7 @@ void yq_become(struct yq_run *r, struct yq_node *n, const struct yq_node *other)
 	yq_add_children(r, n, child, count);
 	n->text = other->text;
 	n->len = other->len;
-	yq_become_kind(r, n, other);
+	yq_become_kind(n, other);
 	if (n->shape == YQ_SCALAR && n->style != style)
 		n->from = NULL;
 }

@@ -48,7 +48,9 @@ static bool other_in_yaml11(const struct ynode *n)
 			return true;
 		return strspn(p, "0123456789") == 4 && p[4] == '-';
 	case YN_INT:
-		return !yq_parse_int(p, &whole, NULL) || (p[0] == '0' && strpbrk(p, "89") && strspn(p, "0123456789") == n->len);
+		/* 089 is a float there. */
+		return !yq_parse_int(p, &whole, NULL) ||
+		       (p[0] == '0' && strpbrk(p, "89") && strspn(p, "0123456789") == n->len);
 	case YN_FLOAT:
 		return *p != '.' && p[1] != '.' && !yq_parse_float(p, &d);
 	default:

@@ -1,12 +1,13 @@
 /* The words an expression may use. Those without an operator are yq's, and refused by name. */
 #include "limactl-c/yq/op.h"
 
-extern const struct yq_op yq_op_reduce, yq_op_with, yq_op_select, yq_op_filter, yq_op_map, yq_op_map_values, yq_op_any,
-	yq_op_all, yq_op_any_c, yq_op_all_c, yq_op_reverse, yq_op_join, yq_op_sort, yq_op_sort_by, yq_op_sort_keys, yq_op_unique,
-	yq_op_unique_by, yq_op_group_by, yq_op_tag, yq_op_kind, yq_op_to_number, yq_op_to_string, yq_op_case, yq_op_trim,
-	yq_op_split, yq_op_error, yq_op_keys, yq_op_key, yq_op_is_key, yq_op_has, yq_op_contains, yq_op_to_entries,
-	yq_op_from_entries, yq_op_with_entries, yq_op_or, yq_op_and, yq_op_not, yq_op_extreme,
-	yq_op_path_of, yq_op_parents, yq_op_root, yq_op_set_path, yq_op_delete_paths, yq_op_pick, yq_op_omit, yq_op_array_to_map, yq_op_test;
+extern const struct yq_op yq_op_reduce, yq_op_with, yq_op_select, yq_op_filter, yq_op_map, yq_op_map_values,
+	yq_op_any, yq_op_all, yq_op_any_c, yq_op_all_c, yq_op_reverse, yq_op_join, yq_op_sort, yq_op_sort_by,
+	yq_op_sort_keys, yq_op_unique, yq_op_unique_by, yq_op_group_by, yq_op_tag, yq_op_kind, yq_op_to_number,
+	yq_op_to_string, yq_op_case, yq_op_trim, yq_op_split, yq_op_error, yq_op_keys, yq_op_key, yq_op_is_key,
+	yq_op_has, yq_op_contains, yq_op_to_entries, yq_op_from_entries, yq_op_with_entries, yq_op_or,
+	yq_op_and, yq_op_not, yq_op_extreme, yq_op_path_of, yq_op_parents, yq_op_root, yq_op_set_path,
+	yq_op_delete_paths, yq_op_pick, yq_op_omit, yq_op_array_to_map, yq_op_test;
 
 /* Words end where no letter follows, so the order does not count. */
 const struct yq_word yq_words[] = {

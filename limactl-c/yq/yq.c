@@ -47,10 +47,11 @@ struct ynode *yq_edit(struct yn_pool *p, const char *expression, struct ynode *r
 		return NULL;
 	if (got.count != 1 || got.node[0]->kind != YN_MAP) {
 		if (got.count == 1)
-			err_set(e, ERR_INVALID, "the expression gives %s, not the changed document: assign with = or |=",
-				yn_kind_word(got.node[0]->kind));
+			err_set(e, ERR_INVALID, "the expression gives %s, not the changed document: assign "
+				"with = or |=", yn_kind_word(got.node[0]->kind));
 		else
-			err_set(e, ERR_INVALID, "the expression gives %zu results, not the one changed document", got.count);
+			err_set(e, ERR_INVALID, "the expression gives %zu results, not the one changed document",
+				got.count);
 		return NULL;
 	}
 	return got.node[0];

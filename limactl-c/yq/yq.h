@@ -13,8 +13,8 @@ struct yq_result {
 	size_t count;
 };
 
-/* Runs the expression on root, which it may change: give it a yn_copy(). Steps, depth and memory are bounded. The error names
- * the place in the expression ("at character 12"). */
+/* Runs the expression on root, which stays as it is. Steps, depth and memory are bounded. What the results share with
+ * root has root's places and origins. The error names the place in the expression ("at character 12"). */
 int yq_run(struct yn_pool *p, const char *expression, struct ynode *root, struct yq_result *r, struct err *e);
 
 /* For flags like --set: the one result of the expression, which must be a map. */

@@ -99,7 +99,8 @@ static void test_messages_name_the_place(void **state)
 static void test_quoting_survives_anything(void **state)
 {
 	static const char *const texts[] = {
-		"", "plain", "say \"hi\"", "back\\slash", "\\\\two", "end\\", "end\\\\", "\\(.a)", "\\\\(.a)", "\\\\\\(.a)",
+		"", "plain", "say \"hi\"", "back\\slash", "\\\\two", "end\\", "end\\\\", "\\(.a)", "\\\\(.a)",
+		"\\\\\\(.a)",
 		"a\\nb", "line\nbreak\ttab", "ü€😀", "\\\"", "\\\\\"", "#x", "$(x) `y` {z} [q]", "(", ")",
 	};
 
@@ -144,7 +145,8 @@ static void test_anchors_are_not_changed_behind_ones_back(void **state)
 	static const char text[] = "a: &x {k: 1}\nb: *x\nc: {d: [*x]}\ne: 1\n";
 
 	(void)state;
-	assert_edit(text, ".e = 2 | .f = .b.k", "{\"a\":{\"k\":1},\"b\":{\"k\":1},\"c\":{\"d\":[{\"k\":1}]},\"e\":2,\"f\":1}");
+	assert_edit(text, ".e = 2 | .f = .b.k",
+		    "{\"a\":{\"k\":1},\"b\":{\"k\":1},\"c\":{\"d\":[{\"k\":1}]},\"e\":2,\"f\":1}");
 	assert_edit(text, ".c.d += [2]",
 		    "{\"a\":{\"k\":1},\"b\":{\"k\":1},\"c\":{\"d\":[{\"k\":1},2]},\"e\":1}");
 	assert_refused(text, ".a.k = 2", "has an anchor (&) or is an alias (*)");
@@ -173,7 +175,8 @@ static void test_bounds(void **state)
 	(void)state;
 	assert_refused("a: 1\n", repeated(".a = \"", "x", 70000, "\""), "longer than 64 KiB");
 	assert_refused("a: 1\n", repeated(".b = ", "[", 300, repeated("", "]", 300, "")), "nested more than 200 deep");
-	assert_refused("a: 1\n", repeated(".b = ", "(1 + ", 300, repeated("1", ")", 300, "")), "nested more than 200 deep");
+	assert_refused("a: 1\n", repeated(".b = ", "(1 + ", 300, repeated("1", ")", 300, "")),
+		       "nested more than 200 deep");
 	assert_refused("a: 1\n", repeated(".b = ", "[", 100, repeated("", "]", 100, "")), "nested more than 64 deep");
 	assert_refused("a: 1\n", ".b[60000] = 1", "more than 50000 items");
 	assert_refused("a: 1\n", ".l[49999] = 1 | .m[49999] = 1", "holds more than 50000 values");
@@ -181,7 +184,8 @@ static void test_bounds(void **state)
 	assert_refused("a: xxxxxxxxxx\n", repeated(".a *= 1000", " | .a *= 10", 8, ""), "too long");
 	assert_refused("l: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]\n", repeated(". = [.l[]", " + .l[]", 8, "]"), "more than");
 	assert_refused("l: [1, 2]\n", repeated("", ".l += .l | ", 60, "."), "more than");
-	assert_refused("a: 1\n", repeated(". = ", "{\"a\": ", 66, repeated("1", "}", 66, "")), "nested more than 64 deep");
+	assert_refused("a: 1\n", repeated(". = ", "{\"a\": ", 66, repeated("1", "}", 66, "")),
+		       "nested more than 64 deep");
 }
 
 static void test_styles_of_new_values(void **state)
