@@ -21,8 +21,7 @@
 
 enum { CHUNK = 1 << 20, DEPTH_MAX = 32 };
 
-/* One file system's copy without copying. */
-static bool share_blocks(int from, int to)
+bool copy_share_blocks(int from, int to)
 {
 #ifdef FICLONE
 	return ioctl(to, FICLONE, from) == 0;
@@ -89,7 +88,7 @@ int copy_file(const char *from, const char *to, struct err *e)
 	out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (out < 0)
 		return err_errno(e, "create %s", to);
-	if ((!share_blocks(in, out) && copy_data(in, out, st.st_size) < 0) || fchmod(out, st.st_mode & 07777) < 0 ||
+	if ((!copy_share_blocks(in, out) && copy_data(in, out, st.st_size) < 0) || fchmod(out, st.st_mode & 07777) < 0 ||
 	    fsync(out) < 0)
 		return err_errno(e, "copy %s to %s", from, to);
 	return 0;

@@ -2,7 +2,12 @@
 #ifndef LIMA_COPY_H
 #define LIMA_COPY_H
 
+#include <stdbool.h>
+
 #include "lib/err.h"
+
+/* Makes all of one file another's content without copying; false where the file system cannot. */
+bool copy_share_blocks(int from, int to);
 
 /* A new file to with from's content and mode. Blocks are shared where the file system can do that; else only data is
  * copied: a hole stays a hole, so a disk image takes no more room than before. */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -12,6 +13,16 @@
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/store/paths.h"
+
+#ifdef __APPLE__
+#define MTIME(st) ((st)->st_mtimespec)
+#define CTIME(st) ((st)->st_ctimespec)
+#else
+#define MTIME(st) ((st)->st_mtim)
+#define CTIME(st) ((st)->st_ctim)
+#endif
+
+enum { LOOK_MAX = 160 };
 
 static const char *const folders[] = {
 	[CACHE_NAMES] = "names",
@@ -30,15 +41,18 @@ static int make_folder(const struct cache *c, const char *name, struct err *e)
 
 int cache_open(struct cache *c, struct err *e)
 {
+	static const char *const own[] = { "objects", "tmp", "partial", "known" };
+
 	c->root = paths_cache(e);
-	if (!c->root || make_folder(c, "objects", e) < 0 || make_folder(c, "tmp", e) < 0 ||
-	    make_folder(c, "partial", e) < 0)
-		return -1;
-	for (size_t i = 0; i < CACHE_KINDS; i++) {
+	for (size_t i = 0; c->root && i < sizeof(own) / sizeof(own[0]); i++) {
+		if (make_folder(c, own[i], e) < 0)
+			return -1;
+	}
+	for (size_t i = 0; c->root && i < CACHE_KINDS; i++) {
 		if (make_folder(c, folders[i], e) < 0)
 			return -1;
 	}
-	return 0;
+	return c->root ? 0 : -1;
 }
 
 void cache_close(struct cache *c)
@@ -117,22 +131,65 @@ static char *object_path(const struct cache *c, const struct digest *sha256)
 	return xasprintf("%s/objects/sha256-%s", c->root, sha256->hex);
 }
 
+/* How an object looks from outside; its ctime changes with every write, whatever the mtime is set to. */
+static void look(const struct stat *st, char text[LOOK_MAX])
+{
+	snprintf(text, LOOK_MAX, "%llu %lld %lld.%09ld %lld.%09ld\n", (unsigned long long)st->st_ino, (long long)st->st_size,
+		 (long long)MTIME(st).tv_sec, MTIME(st).tv_nsec, (long long)CTIME(st).tv_sec, CTIME(st).tv_nsec);
+}
+
+static void remember_look(const struct cache *c, const struct digest *sha256, const char *path)
+{
+	auto_free char *known = xasprintf("%s/known/sha256-%s", c->root, sha256->hex);
+	struct err ignored; /* a cache that cannot be written to is read through each time */
+	char text[LOOK_MAX];
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return;
+	look(&st, text);
+	fs_write_atomic(known, text, strlen(text), 0644, &ignored);
+}
+
+static bool is_sound(const struct cache *c, const struct digest *sha256, const char *path)
+{
+	auto_free char *known = xasprintf("%s/known/sha256-%s", c->root, sha256->hex);
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	auto_buf was = BUF_INIT(LOOK_MAX);
+	char is[LOOK_MAX];
+	struct digest got;
+	struct err none;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return false;
+	look(&st, is);
+	if (io_read_file(known, &was, &none) == 0 && was.data && !strcmp(was.data, is))
+		return true;
+	if (hash_fd(fd, NULL, &got, &none) < 0 || strcmp(got.hex, sha256->hex))
+		return false;
+	remember_look(c, sha256, path);
+	return true;
+}
+
 int cache_publish(const struct cache *c, struct newfile *f, const struct digest *sha256, mode_t mode, struct err *e)
 {
 	auto_free char *path = object_path(c, sha256), *tmp = xasprintf("%s/tmp", c->root);
 	auto_close int held = lock(c, e);
-	struct stat have, new;
+	struct stat have;
 
 	if (held < 0)
 		return -1;
 	newfile_sweep(tmp);
-	/* The same bytes are there: keep the file that others may have open. One cut short by a lost disk is replaced. */
-	if (stat(path, &have) == 0 && fstat(f->fd, &new) == 0 && have.st_size == new.st_size &&
-	    (have.st_mode & 0777) == mode) {
+	/* The same bytes are there: keep the file that others may have open. One that was altered or cut short is replaced. */
+	if (stat(path, &have) == 0 && (have.st_mode & 0777) == mode && is_sound(c, sha256, path)) {
 		newfile_fini(f);
 		return 0;
 	}
-	return newfile_commit(f, path, mode, true, e);
+	if (newfile_commit(f, path, mode, true, e) < 0)
+		return -1;
+	remember_look(c, sha256, path);
+	return 0;
 }
 
 int cache_link(const struct cache *c, enum cache_kind kind, const char *key, const struct digest *sha256, struct err *e)
@@ -168,9 +225,16 @@ bool cache_follow(const struct cache *c, enum cache_kind kind, const char *key, 
 	return digest_parse(text, sha256, &e) == 0;
 }
 
+bool cache_has(const struct cache *c, enum cache_kind kind, const char *key)
+{
+	auto_free char *path = xasprintf("%s/%s/%s", c->root, folders[kind], key);
+
+	return fs_exists(path);
+}
+
 char *cache_object(const struct cache *c, const struct digest *sha256)
 {
 	auto_free char *path = object_path(c, sha256);
 
-	return fs_exists(path) ? steal(&path) : NULL;
+	return is_sound(c, sha256, path) ? steal(&path) : NULL;
 }

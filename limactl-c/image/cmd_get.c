@@ -10,6 +10,7 @@
 #include "limactl-c/image/cache.h"
 #include "limactl-c/image/command.h"
 #include "limactl-c/image/fetch.h"
+#include "limactl-c/image/lima_cache.h"
 #include "limactl-c/image/unpack.h"
 
 enum { OPT_DIGEST, OPT_NAME, OPT_TEXT };
@@ -148,10 +149,39 @@ static int url_key(const char *url, struct digest *key, struct err *e)
 	return rc;
 }
 
+/* What Lima has of the URL, as an object of ours; false: nothing that will do. */
+static bool take_from_lima(const struct request *r, const struct digest *key, struct newfile *f, struct digest *got)
+{
+	auto_free char *what = xasprintf("lima-%s", key->hex);
+	auto_close int fd = r->text && !r->want ? -1 : lima_cache_open(key);
+	auto_sink s = SINK_INIT;
+	struct err none;
+
+	if (fd >= 0 && cache_new(r->cache, what, f, &none) == 0 && sink_open(&s, f, r->want, &none) == 0 &&
+	    sink_copy_file(&s, fd, &none) == 0 && sink_end(&s, got, &none) == 0)
+		return true;
+	newfile_fini(f);
+	return false;
+}
+
+/* The bytes with the digest got are in f: what the URL was asked for. */
+static char *keep(const struct request *r, const struct digest *key, struct newfile *f, const struct digest *got,
+		  struct digest *object, struct err *e)
+{
+	*object = *got;
+	/* Links first: publishing lets the next process in, which must find them. They may dangle, that means "not there". */
+	if (remember_digest(r, got, e) < 0 || cache_link(r->cache, CACHE_URLS, key->hex, got, e) < 0)
+		return NULL;
+	if (is_packed(r, r->location) ? store_unpacked(r, f->fd, got, object, e) < 0
+					  : cache_publish(r->cache, f, got, 0444, e) < 0)
+		return NULL;
+	return cache_object(r->cache, object);
+}
+
 static char *get_url(const struct request *r, struct digest *object, struct err *e)
 {
 	char validator[CACHE_VALIDATOR_MAX + 1];
-	auto_newfile f = NEWFILE_INIT;
+	auto_newfile f = NEWFILE_INIT, taken = NEWFILE_INIT;
 	struct digest key, got;
 	char *path;
 
@@ -166,18 +196,16 @@ static char *get_url(const struct request *r, struct digest *object, struct err 
 		f.kept = false;
 		return path;
 	}
+	if (take_from_lima(r, &key, &taken, &got)) {
+		f.kept = false;
+		cache_partial_forget(r->cache, key.hex);
+		return keep(r, &key, &taken, &got, object, e);
+	}
 	if (download(r, key.hex, validator, &f, &got, e) < 0)
 		return NULL;
-	*object = got;
 	f.kept = false;
 	cache_partial_forget(r->cache, key.hex);
-	/* Links first: publishing lets the next process in, which must find them. They may dangle, that means "not there". */
-	if (remember_digest(r, &got, e) < 0 || cache_link(r->cache, CACHE_URLS, key.hex, &got, e) < 0)
-		return NULL;
-	if (is_packed(r, r->location) ? store_unpacked(r, f.fd, &got, object, e) < 0
-					  : cache_publish(r->cache, &f, &got, 0444, e) < 0)
-		return NULL;
-	return cache_object(r->cache, object);
+	return keep(r, &key, &f, &got, object, e);
 }
 
 static int open_regular(const char *path, struct err *e)
@@ -201,9 +229,7 @@ static int store_copy(const struct request *r, int fd, struct digest *object, st
 	auto_newfile f = NEWFILE_INIT;
 	auto_sink s = SINK_INIT;
 
-	if (lseek(fd, 0, SEEK_SET) < 0)
-		return err_errno(e, "seek in %s", r->location);
-	if (cache_new(r->cache, what, &f, e) < 0 || sink_open(&s, &f, r->want, e) < 0 || sink_copy(&s, fd, e) < 0 ||
+	if (cache_new(r->cache, what, &f, e) < 0 || sink_open(&s, &f, r->want, e) < 0 || sink_copy_file(&s, fd, e) < 0 ||
 	    sink_end(&s, object, e) < 0)
 		return -1;
 	return cache_publish(r->cache, &f, object, 0444, e);
@@ -243,6 +269,11 @@ static char *get_named(const struct request *r, const char *name, struct digest 
 		return NULL;
 	if (cache_follow(r->cache, CACHE_NAMES, name, object))
 		path = cache_object(r->cache, object);
+	if (!path && cache_has(r->cache, CACHE_NAMES, name)) {
+		err_set(e, ERR_INVALID, "the cache's image \"%s\" was altered since it was put there: `make image` or `image "
+			"import` mends it", name);
+		return NULL;
+	}
 	if (!path) {
 		err_set(e, ERR_NOTFOUND, "the cache has no image \"%s\"; `make image` puts the guest's files there", name);
 		return NULL;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "lib/io.h"
+#include "limactl-c/base/copy.h"
 #include "limactl-c/base/mem.h"
 
 enum { CHUNK = 64 * 1024, HOLE_MIN = 4096 };
@@ -97,4 +98,11 @@ int sink_end(struct sink *s, struct digest *sha256, struct err *e)
 	if (ftruncate(s->to->fd, (off_t)s->len) < 0)
 		return newfile_write_error(s->to->tmp, e);
 	return hash_end(s->hash, sha256, e);
+}
+
+int sink_copy_file(struct sink *s, int fd, struct err *e)
+{
+	if (copy_share_blocks(fd, s->to->fd))
+		return sink_resume(s, e);
+	return lseek(fd, 0, SEEK_SET) < 0 ? err_errno(e, "seek") : sink_copy(s, fd, e);
 }

@@ -27,6 +27,8 @@ int sink_resume(struct sink *s, struct err *e);
 int sink_restart(struct sink *s, struct err *e);
 int sink_write(struct sink *s, const void *p, size_t n, struct err *e);
 int sink_copy(struct sink *s, int fd, struct err *e); /* all that is left to read of fd */
+/* All of a file, by shared blocks where the file system can; nothing was written before. */
+int sink_copy_file(struct sink *s, int fd, struct err *e);
 /* Ends the file at its length and checks the digest. */
 int sink_end(struct sink *s, struct digest *sha256, struct err *e);
 void sink_fini(struct sink *s);

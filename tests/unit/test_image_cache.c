@@ -375,6 +375,83 @@ static void cut_object_is_replaced(void **state)
 	assert_object(out, "hello");
 }
 
+/* Same size, same date: what was altered is noticed all the same, and fetched anew. */
+static void altered_object_is_not_used(void **state)
+{
+	auto_free char *file = put_text("hello", "hello"), *from = page("/hello");
+	struct timespec times[2];
+	char out[1024];
+	struct stat st;
+	struct err e;
+	int fd;
+
+	(void)state;
+	assert_int_equal(RUN(command_import, out, &e, "hi", file), 0);
+	assert_int_equal(RUN(command_get, out, &e, from, "--digest", HELLO), 0);
+	assert_int_equal(*requests, 0);
+	assert_int_equal(stat(out, &st), 0);
+	times[0] = times[1] = st.st_mtim;
+	assert_int_equal(chmod(out, 0644), 0);
+	fd = open(out, O_WRONLY);
+	assert_int_equal(pwrite(fd, "j", 1, 0), 1);
+	close(fd);
+	assert_int_equal(chmod(out, 0444), 0);
+	assert_int_equal(utimensat(AT_FDCWD, out, times, 0), 0);
+	assert_int_equal(RUN(command_get, out, &e, "cache:hi"), -1);
+	assert_non_null(strstr(e.msg, "was altered"));
+	assert_int_equal(RUN(command_get, out, &e, from, "--digest", HELLO), 0);
+	assert_int_equal(*requests, 1);
+	assert_object(out, "hello");
+	assert_int_equal(RUN(command_get, out, &e, "cache:hi"), 0);
+	/* Touched, but the same. */
+	assert_int_equal(utimensat(AT_FDCWD, out, NULL, 0), 0);
+	assert_int_equal(RUN(command_get, out, &e, from, "--digest", HELLO512), 0);
+	assert_int_equal(*requests, 2); /* that digest was not known yet */
+	assert_int_equal(RUN(command_get, out, &e, from, "--digest", HELLO512), 0);
+	assert_int_equal(*requests, 2);
+}
+
+/* What Lima fetched from the URL, with this content. */
+static void put_lima(const char *from, const void *p, size_t n)
+{
+	auto_free char *text = put_text("url", from);
+	auto_free char *name = NULL, *folder = NULL, *data = NULL;
+	char digest[1024];
+	struct err e;
+
+	assert_int_equal(RUN(command_digest, digest, &e, text), 0);
+	name = xasprintf("cache/lima/download/by-url-sha256/%s", strchr(digest, ':') + 1);
+	folder = at(name);
+	assert_int_equal(fs_mkdirs(folder, 0755, &e), 0);
+	free(name);
+	name = xasprintf("cache/lima/download/by-url-sha256/%s/data", strchr(digest, ':') + 1);
+	data = put(name, p, n);
+	assert_non_null(data);
+}
+
+static void limas_downloads_are_used(void **state)
+{
+	auto_free char *from = page("/hello"), *packed = page("/hello.gz"), *other = page("/moved");
+	char out[1024];
+	struct err e;
+
+	(void)state;
+	put_lima(from, "hello", 5);
+	put_lima(packed, hello_gz, sizeof(hello_gz));
+	put_lima(other, "hell", 4); /* not what is wanted */
+	assert_int_equal(RUN(command_get, out, &e, from, "--digest", HELLO512), 0);
+	assert_object(out, "hello");
+	assert_int_equal(RUN(command_get, out, &e, packed), 0);
+	assert_object(out, "hello");
+	assert_int_equal(*requests, 0);
+	assert_int_equal(count_files("cache/limactl-c/partial"), 0);
+	assert_int_equal(count_files("cache/limactl-c/tmp"), 0);
+	assert_int_equal(RUN(command_get, out, &e, other, "--digest", HELLO), 0);
+	assert_int_equal(*requests, 0); /* known by its digest */
+	assert_int_equal(RUN(command_get, out, &e, other, "--digest", OTHER), -1);
+	assert_int_equal(*requests, 2); /* Lima's would not do, so it was asked for, redirected */
+}
+
 #define TEST(f) cmocka_unit_test_setup(f, fresh_cache)
 
 int main(void)
@@ -384,6 +461,7 @@ int main(void)
 		TEST(downloads_once),		    TEST(other_digests_are_remembered), TEST(failed_downloads),
 		TEST(a_cut_download_goes_on),	    TEST(a_lying_server_is_refused),
 		TEST(a_wrong_digest_is_not_gone_on_with), TEST(many_at_once),		    TEST(cut_object_is_replaced),
+		TEST(altered_object_is_not_used),   TEST(limas_downloads_are_used),
 	};
 
 	return cmocka_run_group_tests_name("image_cache", tests, start_server, stop_server);
