@@ -81,6 +81,15 @@ static void on_power(struct ga_watch *w, uint32_t events)
 		log_error("power button: %s", e.msg);
 }
 
+static void on_power_message(struct ga *ga)
+{
+	struct err e;
+
+	(void)ga;
+	if (power_off(&e) < 0)
+		log_error("power off: %s", e.msg);
+}
+
 static void watch_machine(struct daemon *d)
 {
 	struct err e;
@@ -90,7 +99,7 @@ static void watch_machine(struct daemon *d)
 		return;
 	d->power = (struct ga_watch){ power_open(&e), on_power };
 	if (d->power.fd < 0)
-		log_warn("power button: %s", e.msg);
+		d->ga.power_off = on_power_message; /* what the host says with its press of the button has to do */
 	else if (ga_loop_add(&d->ga.loop, &d->power, EPOLLIN) < 0)
 		log_error("power button: %s", strerror(errno));
 	d->trim = trim_new(&d->settings);

@@ -60,10 +60,11 @@ bool power_ready(int fd)
 int power_off(struct err *e)
 {
 	/* Tells `agent shutdown` that it need not leave the rest to init, which would sleep two seconds over it. */
+	bool systemd = access("/run/systemd/system", F_OK) == 0;
 	int fd = open(RUN_DIR "/power-off", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 
 	if (fd >= 0)
 		close(fd);
-	/* busybox init's signal for "power off". */
-	return kill(1, SIGUSR2) < 0 ? err_errno(e, "cannot signal init") : 0;
+	/* The signals of systemd and of busybox init for "power off". */
+	return kill(1, systemd ? SIGRTMIN + 4 : SIGUSR2) < 0 ? err_errno(e, "cannot signal init") : 0;
 }

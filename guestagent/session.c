@@ -251,6 +251,16 @@ static int on_time(struct ga *ga, const uint8_t *body, size_t len)
 	return 0;
 }
 
+static int on_power_off(struct ga *ga, const uint8_t *body, size_t len)
+{
+	(void)body;
+	if (len)
+		return -1;
+	if (ga->power_off)
+		ga->power_off(ga);
+	return 0;
+}
+
 static int on_message(void *ctx, unsigned type, const uint8_t *body, size_t len)
 {
 	static const struct {
@@ -258,6 +268,7 @@ static int on_message(void *ctx, unsigned type, const uint8_t *body, size_t len)
 		int (*fn)(struct ga *ga, const uint8_t *body, size_t len);
 	} handlers[] = {
 		{ AP_MSG_TIME, on_time },
+		{ AP_MSG_POWER_OFF, on_power_off },
 	};
 
 	for (size_t i = 0; i < sizeof(handlers) / sizeof(handlers[0]); i++)

@@ -28,6 +28,7 @@ struct ga {
 	const struct settings *settings;
 	const char *run_dir;
 	struct rlimit files;   /* RLIMIT_NOFILE as we got it; what commands get back */
+	void (*power_off)(struct ga *ga); /* the host asks for it; NULL: it is not for us to do */
 	bool set_clock;        /* the clock is ours to set: we are in a guest */
 	bool clock_complained;
 	bool ports_lost;       /* a change could not be queued: the host needs a snapshot */

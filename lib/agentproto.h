@@ -44,6 +44,7 @@ enum ap_message {
 	AP_MSG_PROVISION,                /* guest → host: struct ap_provision, one a script state change */
 	AP_MSG_BOOT,                     /* guest → host: struct ap_boot */
 	AP_MSG_TIME,                     /* host → guest: u64 nanoseconds since 1970 */
+	AP_MSG_POWER_OFF,                /* host → guest: as if the power button were pressed; no body */
 };
 
 struct ap_info {

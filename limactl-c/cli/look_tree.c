@@ -129,6 +129,8 @@ struct ynode *look_tree(const struct look *l, struct yn_pool *p)
 	set_number(p, o, "cpus", l->plan.cpus);
 	set_number(p, o, "memory", l->plan.memory);
 	set_number(p, o, "disk", l->plan.disk_size);
+	if (l->plan.cmdline)
+		set_string(p, o, "kernelCmdline", l->plan.cmdline); /* ours: Lima has no such member */
 	set_message(p, o, l);
 	set_from_config(p, o, "additionalDisks", l, "additionalDisks");
 	set_from_config(p, o, "network", l, "networks");

@@ -135,7 +135,9 @@ static void add_cdroms(struct args *a, const struct plan *p)
 		option(a, "-device", xstrdup("virtio-scsi-pci,id=scsi0"));
 	if (p->iso) {
 		add_raw(a, "iso", p->iso, true);
-		option(a, "-device", xasprintf("%s,drive=iso,bootindex=0", ide ? "ide-cd,bus=ide.0" : "scsi-cd,bus=scsi0.0"));
+		/* With a kernel given to QEMU that index is the kernel's. */
+		option(a, "-device", xasprintf("%s,drive=iso%s", ide ? "ide-cd,bus=ide.0" : "scsi-cd,bus=scsi0.0",
+					       p->kernel ? "" : ",bootindex=0"));
 	}
 	if (p->seed) {
 		add_raw(a, "seed", p->seed, true);

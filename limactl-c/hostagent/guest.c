@@ -149,6 +149,11 @@ bool guest_is_up(const struct guest *g)
 	return g->fd >= 0 && mux_is_up(g->mux);
 }
 
+int guest_send_power_off(struct guest *g)
+{
+	return mux_send(g->mux, AP_MSG_POWER_OFF, NULL, 0);
+}
+
 int guest_send_time(struct guest *g)
 {
 	struct timespec t;

@@ -51,6 +51,7 @@ void guest_connect(struct guest *g);    /* the machine is alive: connect, and ag
 void guest_ending(struct guest *g);     /* the machine is about to go: a lost carrier is no surprise */
 void guest_disconnect(struct guest *g); /* the machine is gone; streams are kept */
 bool guest_is_up(const struct guest *g);
+int guest_send_power_off(struct guest *g); /* beside the power button */
 int guest_send_time(struct guest *g);   /* the host's clock, for the guest to set its own */
 
 /* Opens st as soon as there is a link. opened() or reset() follows, possibly before this returns. */

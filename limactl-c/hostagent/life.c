@@ -141,6 +141,8 @@ static void press_button(struct ha *ha)
 	struct err e = { 0 };
 
 	deadline_in(ha->end_deadline, ha->agent_known ? POWERDOWN_MS : POWERDOWN_EARLY_MS);
+	if (guest_is_up(ha->guest))
+		guest_send_power_off(ha->guest);
 	if (life_operation(ha, VMCTL_POWERDOWN, &e) < 0) {
 		log_warn("the power button does not work (%s): the machine is killed", e.msg);
 		kill_now(ha);

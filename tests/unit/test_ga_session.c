@@ -374,6 +374,21 @@ static void nonsense_time_is_ignored_and_said_once(void **state)
 	assert_false(file_has("log", "ignored\nlima-guestagent: warning: the host"));
 }
 
+/* Outside a guest nothing is ours to switch off, and the host's word for it changes nothing; one that says more than it
+ * may is malformed. */
+static void power_off_is_for_guests_only(void **state)
+{
+	(void)state;
+	host_start_agent(&host);
+	assert_int_equal(mux_send(host.mux, AP_MSG_POWER_OFF, NULL, 0), 0);
+	host_for(&host, 50);
+	assert_int_equal(host.ups, 1);
+	assert_int_equal(mux_send(host.mux, AP_MSG_POWER_OFF, "x", 1), 0);
+	host_for(&host, 100);
+	assert_true(host.ups > 1);
+	host_stop_agent(&host, SIGTERM);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -386,6 +401,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(an_interrupted_script_counts_as_failed, begin, end),
 		cmocka_unit_test(keys_of_scripts),
 		cmocka_unit_test(the_clock_is_set_when_it_differs),
+		cmocka_unit_test_setup_teardown(power_off_is_for_guests_only, begin, end),
 		cmocka_unit_test_setup_teardown(nonsense_time_is_ignored_and_said_once, begin, end),
 	};
 
