@@ -1,0 +1,53 @@
+#!/bin/sh
+# The early part of a boot, run by cloud-init's bootcmd before the guest's services (with lima-init: by boot.sh): hands
+# the agent what it needs and runs the scripts of mode boot.
+set -u
+export LIMA_CIDATA_MNT="${LIMA_CIDATA_MNT:-/mnt/lima-cidata}"
+# shellcheck source=provision/cloud/util/lima.sh
+. "$LIMA_CIDATA_MNT/util/lima.sh"
+lima_environment
+
+# A kernel that names cards otherwise at this boot than at the first: cloud-init renames only once an instance.
+name_card() {
+	[ ! -e /sys/class/net/eth0 ] || return 0
+	mac=$(sed -n "s/^ *macaddress: '\(.*\)'/\1/p" "$LIMA_CIDATA_MNT/network-config" | head -n 1)
+	for card in /sys/class/net/*; do
+		[ "$(cat "$card/address" 2>/dev/null)" = "$mac" ] || continue
+		ip link set "${card##*/}" down
+		ip link set "${card##*/}" name eth0
+		ip link set eth0 up
+	done
+}
+
+await_network() {
+	tries=0
+	until ip -4 address show dev eth0 2>/dev/null | grep -q 'inet '; do
+		tries=$((tries + 1))
+		[ $tries -le 30 ] || { lima_warn "eth0 has no IPv4 address"; return; }
+		sleep 1
+	done
+}
+
+# The scripts of provision[] under the names the agent knows, and the settings; both are root's alone.
+hand_over() (
+	umask 077
+	mkdir -p /run/lima/provision
+	for file in "$LIMA_CIDATA_MNT"/provision.*/*; do
+		[ -f "$file" ] && cp "$file" "/run/lima/provision/$(lima_number "$file")"
+	done
+	cat "$LIMA_CIDATA_MNT/lima/settings" >/run/lima/settings
+)
+
+code=0
+[ -d /run/lima ] || mkdir -m 0755 /run/lima
+name_card
+if [ -z "$LIMA_CIDATA_PLAIN" ]; then
+	hand_over
+	lima_agent setup --cloud || code=1
+fi
+if [ -d "$LIMA_CIDATA_MNT/provision.boot" ]; then
+	await_network
+	lima_provision boot || code=1
+fi
+: >/run/lima/early.done
+exit $code
