@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "guestagent/daemon.h"
+#include "guestagent/provision.h"
 #include "guestagent/setup.h"
 
 static int version_main(int argc, char **argv)
@@ -19,6 +20,7 @@ static const struct {
 } programs[] = {
 	{ "daemon", "serve the host agent", daemon_main },
 	{ "setup", "make the guest usable, at boot", setup_main },
+	{ "provision", "carry out what provision[] has of a mode", provision_main },
 	{ "service", "become syslogd, containerd or dockerd", service_main },
 	{ "shutdown", "stop the machine in order", shutdown_main },
 	{ "--version", "print the version", version_main },

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "guestagent/script.h"
+#include "guestagent/setup.h"
 #include "guestagent/user.h"
 #include "lib/agentproto.h"
 #include "lib/cleanup.h"
@@ -53,14 +54,59 @@ void provision_run(const char *run_dir, const struct settings *s, const char *mo
 	}
 }
 
+static void run_upgrade(const char *run_dir, const struct settings *s)
+{
+	if (settings_true(s, SCRIPT_UPGRADE))
+		script_run(run_dir, s, AP_PROVISION_UPGRADE, SCRIPT_UPGRADE);
+}
+
+static bool has_failed(const char *run_dir, int index)
+{
+	struct ap_provision v;
+
+	return script_load(run_dir, index, &v) == 0 && v.state == AP_PROVISION_FAILED;
+}
+
+int provision_main(int argc, char **argv)
+{
+	static struct settings settings;
+	auto_buf text = BUF_INIT(SETTINGS_SIZE_MAX);
+	const char *run_dir = argc > 2 ? argv[2] : RUN_DIR;
+	bool failed = false;
+	char path[300];
+	struct err e;
+
+	if (argc < 2 || argc > 3) {
+		fprintf(stderr, "usage: provision MODE [RUN-FOLDER]\n");
+		return 2;
+	}
+	snprintf(path, sizeof(path), "%s/settings", run_dir);
+	log_init("lima-guestagent", STDERR_FILENO, LOG_TEXT, LOG_INFO_);
+	if (settings_load(&settings, path, &text, &e) < 0) {
+		log_error("%s", e.msg);
+		return 1;
+	}
+	if (strcmp(argv[1], SCRIPT_UPGRADE) == 0) {
+		run_upgrade(run_dir, &settings);
+		return has_failed(run_dir, AP_PROVISION_UPGRADE);
+	}
+	provision_run(run_dir, &settings, argv[1]);
+	for (size_t i = 0; i < settings.count; i++) {
+		int index = script_index(settings.item[i].key);
+
+		if (index >= 0 && strcmp(settings.item[i].value, argv[1]) == 0)
+			failed |= has_failed(run_dir, index);
+	}
+	return failed;
+}
+
 /* After setup's "boot", in Lima's order. What a mode needs is in place when it comes: packages before files that belong to
  * them, all of that before scripts. */
 static void run_all(const char *run_dir, const struct settings *s)
 {
 	static const char *const order[] = { "dependency", "data", "yq", "system", "user" };
 
-	if (settings_true(s, SCRIPT_UPGRADE))
-		script_run(run_dir, s, AP_PROVISION_UPGRADE, SCRIPT_UPGRADE);
+	run_upgrade(run_dir, s);
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
 		provision_run(run_dir, s, order[i]);
 }
@@ -204,7 +250,9 @@ struct ga_provision *ga_provision_start(struct ga *ga, void (*on_done)(struct ga
 	if (p->watch.fd < 0 || inotify_add_watch(p->watch.fd, dir, IN_MOVED_TO | IN_CLOSE_WRITE) < 0 ||
 	    ga_loop_add(&ga->loop, &p->watch, EPOLLIN) < 0)
 		log_error("%s cannot be watched: %s", dir, strerror(errno));
-	start_runner(p);
+	/* In a cloud guest its boot script is the runner. */
+	if (strcmp(settings_get(ga->settings, "init", ""), "cloud") != 0)
+		start_runner(p);
 	return p;
 }
 

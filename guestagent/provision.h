@@ -32,6 +32,10 @@
 /* Carries out the entries of a mode that have no result yet. Failing ones are no error. */
 void provision_run(const char *run_dir, const struct settings *s, const char *mode);
 
+/* Program `provision MODE [RUN-FOLDER]`: the same in a cloud guest, whose boot script says when each mode's turn is and leaves
+ * <run>/provision/done itself. "upgradePackages" counts as a mode. Exit code 1 when an entry failed. */
+int provision_main(int argc, char **argv);
+
 struct ga_provision;
 
 /* Starts the runner, unless everything was run. on_done is called once all are done (at once when they are). */

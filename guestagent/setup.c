@@ -23,8 +23,9 @@ static int boot_scripts(const struct setup *su, struct err *e)
 }
 
 /* A lean guest's setup is one run. With OpenRC there are two: by the service lima-setup before anything else starts,
- * and by lima-agent when the guest's own services have had their chance to bring the network up. */
-enum { LEAN = 1, EARLY = 2, LATE = 4 };
+ * and by lima-agent when the guest's own services have had their chance to bring the network up. In a cloud guest the
+ * seed's boot scripts do all but what the agent needs for itself. */
+enum { LEAN = 1, EARLY = 2, LATE = 4, CLOUD = 8 };
 
 /* In this order: nothing logs before /var/log is in place, and scripts find a finished machine. */
 static const struct {
@@ -32,8 +33,8 @@ static const struct {
 	int (*run)(const struct setup *su, struct err *e);
 	unsigned when;
 } steps[] = {
-	{ "mounts", setup_mounts, LEAN | EARLY },
-	{ "boot id", setup_boot_id, LEAN | EARLY },
+	{ "mounts", setup_mounts, LEAN | EARLY | CLOUD },
+	{ "boot id", setup_boot_id, LEAN | EARLY | CLOUD },
 	{ "clock", setup_clock, LEAN | EARLY },
 	{ "root disk", setup_grow_root, LEAN | EARLY },
 	{ "extra disks", setup_disks, LEAN | EARLY },
@@ -95,6 +96,7 @@ static const struct {
 	{ "", run_steps, LEAN },
 	{ "--early", run_steps, EARLY },
 	{ "--late", run_steps, LATE },
+	{ "--cloud", run_steps, CLOUD },
 	{ "--openrc", openrc, 0 },
 	{ "--check", check, 0 },
 };
@@ -111,7 +113,7 @@ int setup_main(int argc, char **argv)
 	while (i < MODES && (argc > 2 || strcmp(modes[i].word, argc == 2 ? argv[1] : "") != 0))
 		i++;
 	if (i == MODES) {
-		fprintf(stderr, "usage: setup [--early|--late|--openrc|--check]\n");
+		fprintf(stderr, "usage: setup [--early|--late|--cloud|--openrc|--check]\n");
 		return 2;
 	}
 	setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", 1);

@@ -5,7 +5,8 @@
  * `agent service syslogd|containerd|dockerd` kept alive, `agent shutdown` before init kills what is left.
  *
  * Settings read from /run/lima/settings (lib/settings.h); the plan writes them. Every one may be missing.
- *   init                   "openrc": the guest keeps its own init; anything else: lean
+ *   init                   "openrc": the guest keeps its own init; "cloud": it does and has cloud-init or lima-init, whose
+ *                        boot script has the entries of provision[] carried out; anything else: lean
  *   hostname               default "lima"
  *   user.name              default "root"; "root" makes no user
  *   user.uid, user.gid     default 1000; gid defaults to the uid
@@ -41,6 +42,7 @@
  *
  * With init=openrc /lima/init runs `agent setup --openrc` before the guest's init, which writes OpenRC services that
  * run `agent setup --early`, `agent setup --late`, `agent daemon` and `agent service …` (guestagent/openrc.h).
+ * With init=cloud boot.early.sh runs `agent setup --cloud` (provision/cloud/).
  * `agent setup --check` changes nothing and prints for each tuning whether it is in force.
  *
  * Left for others in /run/lima: boot-id (16 hexadecimal digits and a newline, random), setup.warnings (one sentence

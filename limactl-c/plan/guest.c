@@ -143,7 +143,9 @@ int plan_make_guest(struct making *m, struct err *e)
 	struct plan *p = m->p;
 	auto_free char *text = NULL;
 
-	if (p->init == PLAN_INIT_OPENRC)
+	if (p->seed)
+		plan_set(p, "init", "cloud");
+	else if (p->init == PLAN_INIT_OPENRC)
 		plan_set(p, "init", "openrc");
 	plan_set(p, "hostname", p->hostname);
 	set_user(m);

@@ -94,26 +94,35 @@ static char *join(char *const *word, size_t words)
 	return all;
 }
 
-/* The plan attaches them last, in this order. */
+static void put_disk(struct env *v, const struct cfg_disk *d, size_t at, size_t number)
+{
+	auto_free char *args = join(d->fs_arg, d->fs_args);
+	char index[24], device[] = "vda";
+
+	snprintf(index, sizeof(index), "%zu", number);
+	device[2] = (char)('a' + at);
+	put_part(v, "DISK", index, "NAME", d->name);
+	put_part(v, "DISK", index, "DEVICE", device);
+	put_part(v, "DISK", index, "FORMAT", d->format == CFG_FALSE ? "false" : "true");
+	put_part(v, "DISK", index, "FSTYPE", d->fs_type ? d->fs_type : "");
+	put_part(v, "DISK", index, "FSARGS", args);
+}
+
+/* Those that are attached; the plan attaches them in order. */
 static void put_disks(struct env *v, const struct seed_input *in)
 {
 	const struct cfg *c = in->c;
-	size_t first = c->guest.engine_disk ? 2 : 1;
+	const struct plan *p = in->p;
+	size_t n = 0;
 
-	put_number(v, "DISKS", c->additional_disks);
-	for (size_t i = 0; i < c->additional_disks; i++) {
-		const struct cfg_disk *d = &c->additional_disk[i];
-		auto_free char *args = join(d->fs_arg, d->fs_args);
-		char index[24], device[8] = "vda";
-
-		snprintf(index, sizeof(index), "%zu", i);
-		device[2] = (char)('a' + first + i);
-		put_part(v, "DISK", index, "NAME", d->name);
-		put_part(v, "DISK", index, "DEVICE", device);
-		put_part(v, "DISK", index, "FORMAT", d->format == CFG_FALSE ? "false" : "true");
-		put_part(v, "DISK", index, "FSTYPE", d->fs_type ? d->fs_type : "");
-		put_part(v, "DISK", index, "FSARGS", args);
-	}
+	for (size_t i = 0; i < p->disks; i++)
+		n += p->disk[i].name != NULL;
+	put_number(v, "DISKS", n);
+	n = 0;
+	for (size_t i = 0; i < p->disks; i++)
+		for (size_t k = 0; p->disk[i].name && k < c->additional_disks; k++)
+			if (!strcmp(p->disk[i].name, c->additional_disk[k].name))
+				put_disk(v, &c->additional_disk[k], i, n++);
 }
 
 static void put_provision(struct env *v, const struct cfg *c)

@@ -83,10 +83,9 @@ static int add_keys(const struct seed_input *in, struct buf *b)
 static int add_user(const struct seed_input *in, struct buf *b)
 {
 	const struct cfg *c = in->c;
-	/* The number is text: releases before 22 ignore any other. */
 	int bad = buf_adds(b, "users:\n- name: ") | seed_yaml(b, c->user.name);
 
-	bad |= buf_addf(b, "\n  uid: \"%u\"\n", c->user.uid);
+	bad |= buf_addf(b, "\n  uid: %u\n", c->user.uid);
 	if (c->user.comment && *c->user.comment)
 		bad |= buf_adds(b, "  gecos: ") | seed_yaml(b, c->user.comment) | buf_adds(b, "\n");
 	bad |= buf_adds(b, "  homedir: ") | seed_yaml(b, c->user.home);
