@@ -37,7 +37,7 @@ static const struct {
 	{ "boot id", setup_boot_id, LEAN | EARLY | CLOUD },
 	{ "clock", setup_clock, LEAN | EARLY },
 	{ "root disk", setup_grow_root, LEAN | EARLY },
-	{ "extra disks", setup_disks, LEAN | EARLY },
+	{ "extra disks", setup_disks, LEAN | EARLY | CLOUD },
 	{ "tuning", tuning_apply, LEAN | EARLY },
 	{ "engine disk", engine_link, LEAN | EARLY },
 	{ "engine modules", engine_modules, LEAN | EARLY },

@@ -42,7 +42,7 @@ int plan_make_surroundings(struct making *m, struct err *e); /* setting, file: w
 #define PLAN_GATEWAY "10.0.2.2"
 
 /* The address that a name or address of hostResolver.hosts comes to, borrowed; NULL: only the world's name servers know. */
-const char *plan_host_address(const struct cfg *c, const char *name);
+const char *plan_host_address(const struct cfg *c, const char *gateway_address, const char *name);
 
 void plan_set(struct plan *p, const char *key, const char *value);
 void plan_add_file(struct plan *p, const char *guest_path, char *source, unsigned mode); /* source is taken */

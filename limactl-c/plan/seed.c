@@ -24,7 +24,6 @@ static const struct {
 	{ "boot.essential.Linux/20-user.sh", SHELL_MODE, true },
 	{ "boot.essential.Linux/30-sshd.sh", SHELL_MODE, true },
 	{ "boot.Linux/00-modules.sh", SHELL_MODE, false },
-	{ "boot.Linux/05-disks.sh", SHELL_MODE, false },
 	{ "boot.Linux/05-home.sh", SHELL_MODE, false },
 	{ "boot.Linux/05-mounts.sh", SHELL_MODE, false },
 	{ "boot.Linux/06-hosts.sh", SHELL_MODE, false },

@@ -11,11 +11,17 @@
 #include "limactl-c/plan/parts.h"
 #include "limactl-c/plan/proxy.h"
 
+/* The host, as the guest sees it. */
+static const char *gateway(const struct making *m)
+{
+	return m->p->seed ? PLAN_NET_GATEWAY : PLAN_GATEWAY;
+}
+
 static void set_env(struct making *m)
 {
 	CLEANUP(proxy_env_fini) struct proxy_env env = { 0 };
 
-	proxy_env_make(&env, m->c, m->h, PLAN_GATEWAY);
+	proxy_env_make(&env, m->c, m->h, gateway(m));
 	for (size_t i = 0; i < env.count; i++) {
 		auto_free char *key = xasprintf("env.%s", env.item[i].key);
 
@@ -28,7 +34,7 @@ static void set_hosts(struct making *m)
 	const struct cfg *c = m->c;
 
 	for (size_t i = 0; c->host_resolver.enabled && i < c->host_resolver.hosts; i++) {
-		const char *address = plan_host_address(c, c->host_resolver.host[i].value);
+		const char *address = plan_host_address(c, gateway(m), c->host_resolver.host[i].value);
 		auto_free char *key = xasprintf("host.%s", c->host_resolver.host[i].key);
 
 		if (address)
@@ -98,11 +104,11 @@ int plan_make_surroundings(struct making *m, struct err *e)
 	return set_certificates(m, e);
 }
 
-const char *plan_host_address(const struct cfg *c, const char *name)
+const char *plan_host_address(const struct cfg *c, const char *gateway_address, const char *name)
 {
 	enum { STEPS = 16 }; /* from name to name */
-	static const char *const known[][2] = {
-		{ "host.lima.internal", PLAN_GATEWAY },
+	const char *const known[][2] = {
+		{ "host.lima.internal", gateway_address },
 		{ "localhost", "127.0.0.1" },
 	};
 	unsigned char address[16];

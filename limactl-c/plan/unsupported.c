@@ -161,7 +161,7 @@ static void ask_hosts(struct asking *a)
 		auto_free char *text = xasprintf("%s is no address and no name given here: this version leaves it out",
 						 h->value);
 
-		if (!plan_host_address(a->c, h->value))
+		if (!plan_host_address(a->c, PLAN_GATEWAY, h->value))
 			say(a, path, true, text);
 	}
 }
