@@ -15,35 +15,27 @@ struct copy_opts {
 
 enum { COPY_MAX = 64 << 20 };
 
-static const struct ynode *parse(struct yn_pool *p, const char *name, const struct buf *text, struct err *e)
-{
-	struct findings f = { .count = 0 };
-	const struct ynode *root = yn_parse(p, name, text->data ? text->data : "", text->len, &f);
-	int rc = findings_result(&f, name, e);
-
-	findings_say(&f);
-	findings_fini(&f);
-	return rc < 0 ? NULL : root;
-}
-
 /* The template as YAML with what the options ask for; comments and order stay. */
 static int rewrite(const struct buf *text, const char *locator, const struct copy_opts *o, struct buf *out, struct err *e)
 {
 	const struct embed how = { .reader = &source_reader, .all = o->embed_all };
 	auto_pool p = yn_pool_new();
-	const struct ynode *was = parse(p, locator, text, e);
-	struct ynode *now;
+	struct findings f = { .count = 0 };
+	const struct ynode *was = yn_parse(p, locator, text->data ? text->data : "", text->len, &f);
+	struct ynode *now = NULL;
+	int rc;
 
-	if (!was)
-		return -1;
-	if (o->embed || o->embed_all) {
-		now = embed_template(p, was, locator, &how, e);
-	} else {
-		now = yn_copy(p, was);
-		if (embed_absolute(p, now, locator, e) < 0)
-			return -1;
-	}
-	return now ? yn_patch(was, now, out, e) : -1;
+	if (was && was->kind != YN_MAP)
+		finding_error(&f, yn_place(was), NULL, "a template is a mapping of keys to values, not %s",
+			      yn_kind_word(was->kind));
+	else if (was && (o->embed || o->embed_all))
+		now = embed_template(p, was, locator, &how, &f);
+	else if (was)
+		embed_absolute(p, now = yn_copy(p, was), locator, &f);
+	rc = findings_result(&f, locator, e);
+	findings_say(&f);
+	findings_fini(&f);
+	return rc < 0 ? -1 : yn_patch(was, now, out, e);
 }
 
 static int fill(const char *locator, struct buf *out, struct err *e)

@@ -31,6 +31,7 @@ void setup_fini(struct setup *s)
 	free(s->inst_name);
 	free(s->inst_dir);
 	buf_free(&s->text);
+	findings_fini(&s->findings);
 	plan_host_free(&s->host);
 	cfg_free(&s->cfg);
 	yn_pool_free(s->pool);
@@ -75,6 +76,7 @@ static int put_text(struct setup *s, const char *text, size_t len, struct err *e
 int setup_take(struct setup *s, const char *text, size_t len, struct err *e)
 {
 	s->root = s->tree = NULL;
+	findings_fini(&s->findings);
 	return put_text(s, text, len, e);
 }
 
@@ -83,46 +85,36 @@ static const char *text_of(const struct buf *b)
 	return b->data ? b->data : "";
 }
 
-/* What is wrong with the text as YAML is said, and in the same run what is wrong with its values. Those of a base
- * are not known then, and would be missed. */
-static void say_mistakes(struct setup *s, const struct ynode *root, struct findings *f, struct err *e)
-{
-	findings_result(f, s->label, e);
-	if (root && root->kind == YN_MAP && !yn_get(root, "base"))
-		setup_check(s, e);
-	else
-		findings_say(f);
-}
-
-/* Reads s->text into s->tree, unless it is there; every mistake is said. */
+/* Reads s->text into s->tree, unless it is there. -1 when it is no mapping; other mistakes wait in s->findings. */
 static int parse(struct setup *s, struct err *e)
 {
-	struct findings f = { 0 };
+	struct findings *f = &s->findings;
 
 	if (s->tree)
 		return 0;
 	if (!s->pool)
 		s->pool = yn_pool_new();
-	s->root = yn_parse(s->pool, s->label, text_of(&s->text), s->text.len, &f);
-	if (s->root && s->root->kind != YN_MAP)
-		finding_error(&f, yn_place(s->root), NULL, "a mapping of keys to values is needed, not %s",
-			      yn_kind_word(s->root->kind));
-	if (f.errors)
-		say_mistakes(s, s->root, &f, e);
-	else
+	s->root = yn_parse(s->pool, s->label, text_of(&s->text), s->text.len, f);
+	if (s->root && s->root->kind == YN_MAP) {
 		s->tree = s->root;
-	findings_fini(&f);
-	return s->tree ? 0 : -1;
+		return 0;
+	}
+	if (s->root)
+		finding_error(f, yn_place(s->root), NULL, "a mapping of keys to values is needed, not %s",
+			      yn_kind_word(s->root->kind));
+	findings_result(f, s->label, e);
+	findings_say(f);
+	return -1;
 }
 
-/* From now on the tree says this, and the text too. */
+/* From now on the tree says this, and the text too, unless it has mistakes: it will not be used then. */
 static int patch(struct setup *s, const struct ynode *now, struct err *e)
 {
 	auto_buf text = BUF_INIT(SETUP_TEXT_MAX);
 	bool same = yn_same(s->tree, now);
 
 	s->tree = now;
-	if (same)
+	if (same || s->findings.errors)
 		return 0;
 	if (yn_patch(s->root, now, &text, e) < 0)
 		return err_wrap(e, "%s", s->label);
@@ -143,10 +135,16 @@ int setup_embed(struct setup *s, struct err *e)
 {
 	auto_free char *first = s->embedded ? NULL : config_file("base.yaml");
 	const struct embed how = { .reader = &source_reader, .first = first, .all = true };
-	const struct ynode *now = parse(s, e) < 0 ? NULL : embed_template(s->pool, s->tree, s->locator, &how, e);
+	const struct ynode *now;
+	size_t errors;
 
+	if (parse(s, e) < 0)
+		return -1;
+	errors = s->findings.errors;
+	now = embed_template(s->pool, s->tree, s->locator, &how, &s->findings);
+	s->partial |= s->findings.errors > errors;
 	s->embedded = true;
-	return now ? patch(s, now, e) : -1;
+	return patch(s, now, e);
 }
 
 int setup_edit(struct setup *s, const struct edit *edit, bool is_new, struct err *e)
@@ -157,6 +155,9 @@ int setup_edit(struct setup *s, const struct edit *edit, bool is_new, struct err
 		return 0;
 	if (parse(s, e) < 0)
 		return -1;
+	/* What could not be read may be what the flags are about. */
+	if (s->findings.errors)
+		return setup_check(s, e);
 	now = yn_copy(s->pool, s->tree);
 	return edit_apply(s->pool, edit, is_new, &now, e) < 0 ? -1 : patch(s, now, e);
 }
@@ -195,6 +196,7 @@ static void name_text(const struct setup *s, struct findings *f)
 	}
 }
 
+/* What is found is added to f. */
 static int check(struct setup *s, struct findings *f, struct err *e)
 {
 	CLEANUP(layer_fini) struct layer defaults = { .text = BUF_INIT(SETUP_TEXT_MAX) };
@@ -206,10 +208,10 @@ static int check(struct setup *s, struct findings *f, struct err *e)
 		.host = &host,
 		.name = s->inst_name,
 		.dir = s->inst_dir,
+		.partial = s->partial,
 		.lenient = s->rules.lenient,
 		.strict = s->rules.strict,
 	};
-	int rc;
 
 	plan_host_free(&s->host);
 	cfg_free(&s->cfg);
@@ -218,9 +220,9 @@ static int check(struct setup *s, struct findings *f, struct err *e)
 		return -1;
 	host = plan_host_facts(&s->host);
 	in.lima_home = s->host.lima_home;
-	rc = cfg_read(&in, &s->cfg, f) ? 0 : findings_result(f, s->label, e);
+	cfg_read(&in, &s->cfg, f);
 	name_text(s, f);
-	return rc;
+	return findings_result(f, s->label, e);
 }
 
 static void tell(const struct setup *s, struct findings *f)
@@ -232,10 +234,9 @@ static void tell(const struct setup *s, struct findings *f)
 
 int setup_check(struct setup *s, struct err *e)
 {
-	struct findings f = { 0 };
-	int rc = check(s, &f, e);
+	int rc = check(s, &s->findings, e);
 
-	tell(s, &f);
+	tell(s, &s->findings);
 	return rc;
 }
 

@@ -37,6 +37,8 @@ struct setup {
 	char *inst_name, *inst_dir; /* of the instance, which values may name; NULL: none yet */
 	struct setup_rules rules;
 	bool quiet;    /* warnings are not said: a check to come will */
+	struct findings findings; /* not said yet: mistakes in the text, and in what it names */
+	bool partial;          /* some of that could not be read */
 	bool embedded; /* the base of every template is in already */
 	struct yn_pool *pool;     /* of the trees; NULL until there is one */
 	const struct ynode *root; /* the text as it was read */
@@ -61,8 +63,8 @@ int setup_read_inst(struct setup *s, const struct inst *i, struct err *e);
 void setup_belongs(struct setup *s, const char *name, const char *dir);
 
 /* Changes the text; comments, order and everything that is not meant stay. embed: its bases and the scripts it
- * names are taken in, nothing is done when there are none. edit: as edit_apply() says; is_new: not the text of an
- * instance that is there. */
+ * names are taken in, nothing is done when there are none; the text of a template with mistakes stays as it is, they are told
+ * by setup_check(). edit: as edit_apply() says; is_new: not the text of an instance that is there. */
 int setup_embed(struct setup *s, struct err *e);
 int setup_edit(struct setup *s, const struct edit *edit, bool is_new, struct err *e);
 

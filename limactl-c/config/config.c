@@ -63,6 +63,8 @@ bool cfg_read(const struct cfg_input *in, struct cfg *out, struct findings *f)
 	if (c.given) {
 		load_moved(&c, f);
 		load_given(&c, in->instance.name, in->lenient, f);
+	}
+	if (c.given && !in->partial) {
 		fill_defaults(&c, in->host);
 		vars_fill(&c, in, f);
 		fill_derived(&c, in);
@@ -70,7 +72,7 @@ bool cfg_read(const struct cfg_input *in, struct cfg *out, struct findings *f)
 		validate_rules(&c, in, f);
 		fill_plain(&c);
 	}
-	if (f->errors > errors || !c.given) {
+	if (f->errors > errors || !c.given || in->partial) {
 		cfg_free(&c);
 		return false;
 	}

@@ -229,6 +229,7 @@ struct cfg_input {
 	const struct cfg_host *host;
 	const char *name, *dir; /* of the instance, for {{.Name}} and {{.Dir}} */
 	const char *lima_home;
+	bool partial; /* something is missing that could not be read: only each value itself is checked, and nothing comes of it */
 	bool lenient; /* unknown keys are warnings */
 	bool strict;  /* templates that cannot be filled are errors */
 };

@@ -1,5 +1,7 @@
 #include "limactl-c/config/embed.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +20,7 @@ struct seen {
 struct work {
 	struct yn_pool *p;
 	const struct embed *how;
+	struct findings *f;
 	struct seen seen[BASES_MAX];
 	size_t count;
 	size_t bytes, nodes; /* read so far */
@@ -38,43 +41,63 @@ static void work_fini(struct work *w)
 	}
 }
 
-/* Says where the locator at n stands. */
-static int wrap(const struct ynode *n, const char *key, struct err *e)
+/* What is wrong with what key says at n. */
+static int ERR_FMT(4, 5) bad(struct findings *f, const struct ynode *n, const char *key, const char *fmt, ...)
 {
-	struct place at = yn_place(n);
+	char what[600];
+	va_list ap;
 
-	return at.file ? err_wrap(e, "%.300s:%u:%u: %s", at.file, at.line, at.column, key) : err_wrap(e, "%s", key);
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof(what), fmt, ap);
+	va_end(ap);
+	finding_error(f, yn_place(n), key, "%s", what);
+	return -1;
 }
 
-static int bad(const struct ynode *n, const char *key, const char *what, struct err *e)
+/* Whether a mapping has no key but those of a locator. One that is misspelt must not be missed: it may be the digest. */
+static bool has_only_known(const struct ynode *map, const char *key, struct findings *f)
 {
-	err_set(e, ERR_INVALID, "%s", what);
-	return wrap(n, key, e);
+	static const char *const known[] = { "url", "digest" };
+	bool all = true;
+
+	for (size_t i = 0; i < map->count; i++) {
+		const char *word = map->key[i]->text, *near = text_nearest(word, known, 2);
+
+		if (!strcmp(word, known[0]) || !strcmp(word, known[1]))
+			continue;
+		bad(f, map->key[i], key, "unknown key `%s`%s%s%s; a locator has url and digest", word,
+		    near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+		all = false;
+	}
+	return all;
 }
 
 /* The word of a locator: itself, or url of a map, whose digest is given too (NULL: none). */
-static struct ynode *locator_word(struct ynode *n, const char *key, const char **digest, struct err *e)
+static struct ynode *locator_word(struct ynode *n, const char *key, const char **digest, struct findings *f)
 {
 	struct ynode *url = n->kind == YN_MAP ? yn_get(n, "url") : n;
 	const struct ynode *d = n->kind == YN_MAP ? yn_get(n, "digest") : NULL;
 	bool has_digest = d && d->kind != YN_NULL;
 
+	if (n->kind == YN_MAP && !has_only_known(n, key, f))
+		return NULL;
 	if (!url || url->kind != YN_STRING || strlen(url->text) != url->len || (has_digest && d->kind != YN_STRING)) {
-		bad(n, key, "must be a locator, or a mapping with url and, where wanted, digest", e);
+		bad(f, n, key, "must be a locator, or a mapping with url and, where wanted, digest");
 		return NULL;
 	}
 	*digest = has_digest ? d->text : NULL;
 	return url;
 }
 
-static int make_absolute(struct yn_pool *p, struct ynode *n, const char *key, const char *locator, struct err *e)
+static int make_absolute(struct yn_pool *p, struct ynode *n, const char *key, const char *locator, struct findings *f)
 {
 	const char *digest;
-	struct ynode *word = locator_word(n, key, &digest, e);
-	auto_free char *whole = word ? locator_resolve(locator, word->text, e) : NULL;
+	struct err e = { 0 };
+	struct ynode *word = locator_word(n, key, &digest, f);
+	auto_free char *whole = word ? locator_resolve(locator, word->text, &e) : NULL;
 
 	if (!whole)
-		return word ? wrap(n, key, e) : -1;
+		return word ? bad(f, n, key, "%s", e.msg) : -1;
 	if (!strcmp(whole, word->text))
 		return 0;
 	word->len = strlen(whole);
@@ -84,30 +107,33 @@ static int make_absolute(struct yn_pool *p, struct ynode *n, const char *key, co
 }
 
 static int files_absolute(struct yn_pool *p, const struct ynode *list, const char *key, const char *locator,
-			  struct err *e)
+			  struct findings *f)
 {
+	int rc = 0;
+
 	for (size_t i = 0; list && list->kind == YN_LIST && i < list->count; i++) {
 		struct ynode *file = yn_get(list->item[i], "file");
 
-		if (file && file->kind != YN_NULL && make_absolute(p, file, key, locator, e) < 0)
-			return -1;
+		if (file && file->kind != YN_NULL && make_absolute(p, file, key, locator, f) < 0)
+			rc = -1;
 	}
-	return 0;
+	return rc;
 }
 
-int embed_absolute(struct yn_pool *p, struct ynode *root, const char *locator, struct err *e)
+int embed_absolute(struct yn_pool *p, struct ynode *root, const char *locator, struct findings *f)
 {
 	struct ynode *base = yn_get(root, "base");
 	bool list = base && base->kind == YN_LIST;
 	size_t n = list ? base->count : base && base->kind != YN_NULL;
+	int rc = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (make_absolute(p, list ? base->item[i] : base, "base", locator, e) < 0)
-			return -1;
+		if (make_absolute(p, list ? base->item[i] : base, "base", locator, f) < 0)
+			rc = -1;
 	}
-	if (files_absolute(p, yn_get(root, "provision"), "provision[].file", locator, e) < 0)
-		return -1;
-	return files_absolute(p, yn_get(root, "probes"), "probes[].file", locator, e);
+	if (files_absolute(p, yn_get(root, "provision"), "provision[].file", locator, f) < 0)
+		rc = -1;
+	return files_absolute(p, yn_get(root, "probes"), "probes[].file", locator, f) < 0 ? -1 : rc;
 }
 
 static void drop(struct ynode *map, const char *key)
@@ -137,20 +163,17 @@ static struct ynode *base_list(struct work *w, struct ynode *root)
 }
 
 /* Once a template: stays named, those after it must: they win less. */
-static int check_rest(const struct ynode *list, struct err *e)
+static void check_rest(const struct ynode *list, struct findings *f)
 {
 	const char *digest;
 
 	for (size_t i = 1; list->kind == YN_LIST && i < list->count; i++) {
-		struct ynode *word = locator_word(list->item[i], "base", &digest, e);
+		struct ynode *word = locator_word(list->item[i], "base", &digest, f);
 
-		if (!word)
-			return -1;
-		if (locator_kind(word->text) != LOCATOR_TEMPLATE)
-			return bad(list->item[i], "base", "cannot be embedded behind a template: that is not; "
-				   "embed all (--embed-all)", e);
+		if (word && locator_kind(word->text) != LOCATOR_TEMPLATE)
+			bad(f, list->item[i], "base",
+			    "cannot be embedded behind a template: that is not; embed all (--embed-all)");
 	}
-	return 0;
 }
 
 /* "A -> B -> A" */
@@ -191,65 +214,56 @@ static int count_bytes(struct work *w, const struct buf *text, struct err *e)
 						 YN_TEXT_MAX >> 20);
 }
 
-static const struct ynode *read_base(struct work *w, const char *locator, const char *digest, struct err *e)
+/* What entry names; every mistake in its text is told. NULL when there is nothing to go on with. */
+static const struct ynode *read_base(struct work *w, const struct ynode *entry, const char *locator, const char *digest)
 {
 	auto_buf text = BUF_INIT(YN_TEXT_MAX);
 	auto_free char *label = NULL;
 	const struct ynode *base;
+	struct err e;
 
-	if (locator_read(locator, digest, w->how->reader, &text, e) < 0 || count_bytes(w, &text, e) < 0)
+	if (locator_read(locator, digest, w->how->reader, &text, &e) < 0 || count_bytes(w, &text, &e) < 0 ||
+	    !(label = locator_path(locator, &e))) {
+		bad(w->f, entry, "base", "%s", e.msg);
 		return NULL;
-	label = locator_path(locator, e);
-	base = label ? yn_parse_one(w->p, label, text.data ? text.data : "", text.len, e) : NULL;
+	}
+	base = yn_parse(w->p, label, text.data ? text.data : "", text.len, w->f);
 	if (!base)
 		return NULL;
 	w->nodes += base->weight;
 	if (w->nodes > YN_NODES_MAX)
-		return err_set(e, ERR_INVALID, "all bases together have more than %d values", YN_NODES_MAX), NULL;
+		return bad(w->f, entry, "base", "all bases together have more than %d values", YN_NODES_MAX), NULL;
 	if (base->kind != YN_MAP)
-		return err_set(e, ERR_INVALID, "%.200s is no template: it must be a mapping, not %s", label,
-			       yn_kind_word(base->kind)), NULL;
+		return bad(w->f, entry, "base", "%.200s is no template: it must be a mapping, not %s", label,
+			   yn_kind_word(base->kind)), NULL;
 	return base;
 }
 
-static struct ynode *merge_keys(struct work *w, const struct ynode *root, const char *name, struct err *e)
-{
-	struct findings f = { 0 };
-	struct ynode *out = yn_merge_keys(w->p, root, &f);
-
-	if (f.errors) {
-		err_set(e, ERR_INVALID, "%.300s:%u:%u: %s", name, f.item[0].at.line, f.item[0].at.column, f.item[0].text);
-		out = NULL;
-	}
-	findings_fini(&f);
-	return out;
-}
-
-static int embed(struct work *w, struct ynode *root, const struct level *here, struct err *e);
+static bool embed(struct work *w, struct ynode *root, const struct level *here);
 
 /* base[0] is taken out, and what it gives merged in. */
-static int embed_first(struct work *w, struct ynode *root, struct ynode *list, const struct level *here, struct err *e)
+static void embed_first(struct work *w, struct ynode *root, struct ynode *list, const struct level *here)
 {
 	const char *digest;
-	struct ynode *entry = list->item[0], *word = locator_word(entry, "base", &digest, e), *whole;
+	struct ynode *entry = list->item[0], *word = locator_word(entry, "base", &digest, w->f), *whole = NULL;
 	struct level below = { word ? word->text : NULL, here, here->depth + 1 };
-	const struct ynode *base;
+	const struct ynode *base = NULL;
+	struct err e;
 
-	if (!word)
-		return -1;
-	if (note_seen(w, here, word->text, e) < 0)
-		return wrap(entry, "base", e);
-	base = read_base(w, word->text, digest, e);
-	if (!base)
-		return wrap(entry, "base", e);
-	whole = merge_keys(w, base, below.locator, e);
-	if (!whole || embed(w, whole, &below, e) < 0)
-		return -1;
+	if (word && note_seen(w, here, word->text, &e) < 0)
+		bad(w->f, entry, "base", "%s", e.msg);
+	else if (word)
+		base = read_base(w, entry, word->text, digest);
+	if (base)
+		whole = yn_merge_keys(w->p, base, w->f);
+	if (whole && !embed(w, whole, &below))
+		whole = NULL;
 	yn_remove(list, 0);
 	base_list(w, root);
-	base_list(w, whole);
-	merge_base(w->p, root, whole);
-	return 0;
+	if (whole) {
+		base_list(w, whole);
+		merge_base(w->p, root, whole);
+	}
 }
 
 /* The key a file's text goes to; NULL when something is there already, which the check will say. */
@@ -284,20 +298,24 @@ static bool is_shown(const char *text, size_t len)
 	return text_is_utf8(text);
 }
 
-static int embed_file(struct work *w, struct ynode *entry, bool probe, struct err *e)
+static void embed_file(struct work *w, struct ynode *entry, bool probe)
 {
 	static const char *const names[] = { "provision[].file", "probes[].file" };
 	size_t at = yn_find(entry, "file", 4);
 	const char *key = script_key(entry, probe), *digest;
-	struct ynode *file = entry->item[at], *word, *script;
+	struct ynode *file = entry->item[at], *script;
+	struct ynode *word = key ? locator_word(file, names[probe], &digest, w->f) : NULL;
 	auto_buf text = BUF_INIT(YN_TEXT_MAX);
+	struct err e;
 
-	if (!key || !(word = locator_word(file, names[probe], &digest, e)))
-		return key ? -1 : 0;
-	if (!w->how->all && locator_kind(word->text) == LOCATOR_TEMPLATE)
-		return 0;
-	if (locator_read_raw(word->text, digest, w->how->reader, &text, e) < 0 || count_bytes(w, &text, e) < 0)
-		return wrap(file, names[probe], e);
+	if (!word || (!w->how->all && locator_kind(word->text) == LOCATOR_TEMPLATE))
+		return;
+	if (locator_read_raw(word->text, digest, w->how->reader, &text, &e) < 0 || count_bytes(w, &text, &e) < 0) {
+		bad(w->f, file, names[probe], "%s", e.msg);
+		/* Said once, whatever the entry is merged into. */
+		drop(entry, "file");
+		return;
+	}
 	script = yn_scalar(w->p, YN_STRING, text.data ? text.data : "", text.len);
 	script->style = !text.len || is_shown(text.data, text.len) ? YN_LITERAL : YN_BINARY;
 	yn_stand_for(script, file);
@@ -307,66 +325,61 @@ static int embed_file(struct work *w, struct ynode *entry, bool probe, struct er
 	yn_stand_for(word, entry->key[at]);
 	entry->key[at] = word;
 	entry->item[at] = script;
-	return 0;
 }
 
-static int embed_files(struct work *w, const struct ynode *list, bool probes, struct err *e)
+static void embed_files(struct work *w, const struct ynode *list, bool probes)
 {
 	for (size_t i = 0; list && list->kind == YN_LIST && i < list->count; i++) {
 		const struct ynode *file = yn_get(list->item[i], "file");
 
-		if (file && file->kind != YN_NULL && embed_file(w, list->item[i], probes, e) < 0)
-			return -1;
+		if (file && file->kind != YN_NULL)
+			embed_file(w, list->item[i], probes);
 	}
-	return 0;
 }
 
-static int first_base(struct ynode *root, struct ynode **word, struct err *e)
+/* Whether the first base is one that stays named; a lone one is no list then. */
+static bool stays_named(struct work *w, const struct ynode *root)
 {
-	struct ynode *base = yn_get(root, "base");
+	struct ynode *base = yn_get(root, "base"), *first = base && base->kind == YN_LIST && base->count ? base->item[0] : base;
 	const char *digest;
+	const struct ynode *word;
 
-	*word = NULL;
-	if (!base || base->kind == YN_NULL || (base->kind == YN_LIST && !base->count))
-		return 0;
-	*word = locator_word(base->kind == YN_LIST ? base->item[0] : base, "base", &digest, e);
-	return *word ? 0 : -1;
+	if (w->how->all || !first || (first->kind != YN_STRING && first->kind != YN_MAP))
+		return false;
+	word = locator_word(first, "base", &digest, w->f);
+	return word && locator_kind(word->text) == LOCATOR_TEMPLATE;
 }
 
-static int embed_bases(struct work *w, struct ynode *root, const struct level *here, struct err *e)
-{
-	struct ynode *word;
-
-	for (;;) {
-		if (first_base(root, &word, e) < 0)
-			return -1;
-		if (!word) {
-			drop(root, "base");
-			return 0;
-		}
-		if (!w->how->all && locator_kind(word->text) == LOCATOR_TEMPLATE)
-			return check_rest(yn_get(root, "base"), e);
-		if (embed_first(w, root, base_list(w, root), here, e) < 0)
-			return -1;
-	}
-}
-
-/* Makes root stand alone; here is the template it was read from. */
-static int embed(struct work *w, struct ynode *root, const struct level *here, struct err *e)
+static void embed_bases(struct work *w, struct ynode *root, const struct level *here)
 {
 	struct ynode *list;
 
-	if (embed_absolute(w->p, root, here->locator, e) < 0)
-		return -1;
+	while (!stays_named(w, root)) {
+		list = base_list(w, root);
+		if (!list)
+			return;
+		embed_first(w, root, list, here);
+	}
+	check_rest(yn_get(root, "base"), w->f);
+}
+
+/* Makes root stand alone; here is the template it was read from. False: what it names is not understood. */
+static bool embed(struct work *w, struct ynode *root, const struct level *here)
+{
+	struct ynode *list;
+
+	if (embed_absolute(w->p, root, here->locator, w->f) < 0)
+		return false;
 	if (!here->up && w->how->first) {
 		list = base_list(w, root);
 		if (!list)
 			yn_set(w->p, root, "base", list = yn_list(w->p));
 		yn_insert(w->p, list, 0, yn_string(w->p, w->how->first));
 	}
-	if (embed_bases(w, root, here, e) < 0 || embed_files(w, yn_get(root, "provision"), false, e) < 0)
-		return -1;
-	return embed_files(w, yn_get(root, "probes"), true, e);
+	embed_bases(w, root, here);
+	embed_files(w, yn_get(root, "provision"), false);
+	embed_files(w, yn_get(root, "probes"), true);
+	return true;
 }
 
 static bool names_files(const struct ynode *list)
@@ -378,28 +391,32 @@ static bool names_files(const struct ynode *list)
 	return false;
 }
 
+/* Whether there is nothing to read in; merge keys are carried out. */
+static bool stands_alone(const struct ynode *root)
+{
+	return !yn_get(root, "base") && !names_files(yn_get(root, "provision")) && !names_files(yn_get(root, "probes"));
+}
+
 struct ynode *embed_template(struct yn_pool *p, const struct ynode *root, const char *locator, const struct embed *how,
-			     struct err *e)
+			     struct findings *f)
 {
 	const char *slash = strrchr(locator, '/');
 	struct err ignored;
 	/* As a base would name it, so that a loop is seen at once. */
 	auto_free char *self = locator_resolve(locator, slash ? slash + 1 : locator, &ignored);
-	CLEANUP(work_fini) struct work w = { .p = p, .how = how, .nodes = root->weight };
+	CLEANUP(work_fini) struct work w = { .p = p, .how = how, .f = f, .nodes = root->weight };
 	struct level top = { self ? self : locator, NULL, 0 };
-	struct ynode *out;
+	struct findings in_merge_keys = { 0 };
+	struct ynode *out = yn_merge_keys(p, root, &in_merge_keys);
 
-	if (root->kind != YN_MAP)
-		return err_set(e, ERR_INVALID, "%.200s is no template: it must be a mapping, not %s", locator,
-			       yn_kind_word(root->kind)), NULL;
-	out = merge_keys(&w, root, top.locator, e);
-	if (!out)
-		return NULL;
+	findings_fini(&in_merge_keys);
 	/* One that stands alone stays as it is written, merge keys too. */
-	if (!how->first && !yn_get(out, "base") && !names_files(yn_get(out, "provision")) &&
-	    !names_files(yn_get(out, "probes")))
+	if (!how->first && stands_alone(out)) {
 		out = yn_copy(p, root);
-	else if (embed(&w, out, &top, e) < 0)
-		return NULL;
-	return merge_combine(p, out, e) < 0 ? NULL : out;
+	} else {
+		out = yn_merge_keys(p, root, f);
+		embed(&w, out, &top);
+	}
+	merge_combine(p, out, f);
+	return out;
 }

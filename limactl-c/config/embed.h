@@ -6,6 +6,7 @@
 
 #include "lib/buf.h"
 #include "lib/err.h"
+#include "limactl-c/base/finding.h"
 #include "limactl-c/yaml/ynode.h"
 
 /* How a text is read that needs the program image: the one an http(s) URL gives, or with a digest that of a file, given
@@ -22,12 +23,12 @@ struct embed {
 };
 
 /* The template at locator (for relative ones, and for messages) with its bases merged in, depth first, and the scripts
- * of provision[].file and probes[].file in place. root is not changed. NULL with *e: what could not be read, a loop, a
- * base that is no template. */
+ * of provision[].file and probes[].file in place. root, a mapping, is not changed. What could not be read, a loop, a base
+ * that is no template, mistakes in its text: errors among the findings; the rest is there even so. */
 struct ynode *embed_template(struct yn_pool *p, const struct ynode *root, const char *locator, const struct embed *how,
-			     struct err *e);
+			     struct findings *f);
 
 /* Only makes base: and file: locators hold from anywhere, in place. */
-int embed_absolute(struct yn_pool *p, struct ynode *root, const char *locator, struct err *e);
+int embed_absolute(struct yn_pool *p, struct ynode *root, const char *locator, struct findings *f);
 
 #endif

@@ -436,16 +436,15 @@ void merge_base(struct yn_pool *p, struct ynode *root, const struct ynode *base)
 	}
 }
 
-int merge_combine(struct yn_pool *p, struct ynode *root, struct err *e)
+void merge_combine(struct yn_pool *p, struct ynode *root, struct findings *f)
 {
 	for (size_t i = 0; i < RULES; i++) {
 		struct ynode *list = rules[i].key ? list_at(root, rules[i].path) : NULL;
 
 		if (list && combine(p, &rules[i], list, false) < 0)
-			return err_set(e, ERR_INVALID, "%s: entries for all (\"*\") make more than %d values",
-				       rules[i].path, YN_NODES_MAX);
+			finding_error(f, yn_place(list), rules[i].path, "entries for all (\"*\") make more than %d values",
+				      YN_NODES_MAX);
 	}
-	return 0;
 }
 
 /* Scripts of a list: file as a word. */

@@ -18,7 +18,7 @@ struct ynode *merge_layers(struct yn_pool *p, const struct ynode *defaults, cons
 void merge_base(struct yn_pool *p, struct ynode *root, const struct ynode *base);
 
 /* After the last base: disks of one name, mounts of one place, networks of one interface become one; "*" is applied
- * and dropped. -1: that makes too many values. */
-int merge_combine(struct yn_pool *p, struct ynode *root, struct err *e);
+ * and dropped. That this makes too many values is a finding. */
+void merge_combine(struct yn_pool *p, struct ynode *root, struct findings *f);
 
 #endif

@@ -171,7 +171,7 @@ refused() {
 	refused "t.yaml:4:9: provision[].file: open $T/nothing.sh: No such file"
 	printf 'a: [' >"$T/b.yaml"
 	echo 'base: b.yaml' >"$T/t.yaml"
-	refused "t.yaml:1:7: base: $T/b.yaml:"
+	refused "$T/b.yaml:2:1: did not find"
 }
 
 @test "the user's own base comes before all others" {

@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	auto_pool p = yn_pool_new();
 	struct ynode *tree[TEXTS], *out;
-	struct err e;
+	struct findings f = { 0 };
 
 	for (size_t i = 0; i < TEXTS; i++)
 		tree[i] = next(p, &data, &len);
@@ -57,8 +57,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 			if (tree[i])
 				merge_base(p, out, tree[i]);
 		}
-		if (merge_combine(p, out, &e) == 0)
+		merge_combine(p, out, &f);
+		if (!f.errors)
 			is_read_back(out);
+		findings_fini(&f);
 	}
 	for (size_t i = 0; i < TEXTS; i++) {
 		if (tree[i])

@@ -68,6 +68,22 @@ static int read_url(void *arg, const char *url, const char *digest, struct buf *
 
 static const struct embed_reader reader = { read_url, NULL };
 
+/* NULL when there are mistakes; *e is the first one then. */
+static struct ynode *embedded(const struct ynode *root, const char *locator, const struct embed *how, struct err *e)
+{
+	struct findings f = { 0 };
+	struct ynode *out = embed_template(pool, root, locator, how, &f);
+
+	if (f.errors) {
+		auto_free char *line = finding_line(&f.item[0]);
+
+		err_set(e, ERR_INVALID, "%s", line);
+		out = NULL;
+	}
+	findings_fini(&f);
+	return out;
+}
+
 static struct ynode *run(const struct row *r, const struct embed *how, struct err *e)
 {
 	auto_free char *path = xasprintf("%s/%s", dir, r->file[0]);
@@ -78,8 +94,7 @@ static struct ynode *run(const struct row *r, const struct embed *how, struct er
 	root = yn_parse_one(pool, path, r->file[1], strlen(r->file[1]), e);
 	if (!root)
 		fail_msg("%s: %s", r->what, e->msg);
-	return embed_template(pool, root, strncmp(r->file[0], "share/", 6) ? path
-				     : yn_printf(pool, "template:%s", r->file[0] + 6), how, e);
+	return embedded(root, strncmp(r->file[0], "share/", 6) ? path : yn_printf(pool, "template:%s", r->file[0] + 6), how, e);
 }
 
 static void check(const struct row *r, const struct embed *how)
@@ -167,8 +182,11 @@ static const struct row rows[] = {
 	{ "empty text", { "t.yaml", "base: \"\"" }, "!a locator must have 1 to 4096 bytes" },
 	{ "a base that is a list", { "t.yaml", "base: b.yaml", "b.yaml", "- a" },
 	  "!b.yaml is no template: it must be a mapping, not a list" },
-	{ "a base that is not YAML", { "t.yaml", "base: b.yaml", "b.yaml", "a: [" }, "!t.yaml:1:7: base: /" },
-	{ "a template that is a list", { "t.yaml", "[a]" }, "!t.yaml is no template: it must be a mapping" },
+	{ "a base that is not YAML", { "t.yaml", "base: b.yaml", "b.yaml", "a: [" }, "!/b.yaml:2:1: did not" },
+	{ "a digest that is misspelt", { "t.yaml", "base: {url: b.yaml, digets: x}", "b.yaml", "" },
+	  "!t.yaml:1:21: base: unknown key `digets`; did you mean digest?" },
+	{ "a file's too", { "t.yaml", "probes:\n- file: {url: b, size: x}", "b", "" },
+	  "!t.yaml:2:18: probes[].file: unknown key `size`; a locator has url and digest" },
 };
 
 static void test_bases(void **state)
@@ -222,19 +240,54 @@ static void test_the_users_base_comes_first(void **state)
 		check(&some[i], &how);
 }
 
+/* One that cannot be read does not hide the others, nor what is wrong in those that can. */
+static void test_every_mistake_is_found(void **state)
+{
+	static const char text[] = "base: [none.yaml, b.yaml, gone.yaml]\nprovision: [{file: lost.sh}]\n";
+	static const char *const wanted[] = {
+		"/b.yaml:2:1: key `cpus` is given twice, first on line 1",
+		"/b.yaml:3:5: `<<` merges mappings, not text",
+		"/b.yaml:4:17: probes[].file: open ",
+		"/t.yaml:1:8: base: open ",
+		"/t.yaml:1:27: base: open ",
+		"/t.yaml:2:20: provision[].file: open ",
+	};
+	auto_free char *path = xasprintf("%s/t.yaml", dir);
+	struct embed how = { .all = true };
+	struct findings f = { 0 };
+	struct err e;
+	const struct ynode *out;
+
+	(void)state;
+	put("b.yaml", "cpus: 1\ncpus: 2\n<<: x\nprobes: [{file: nothing.sh}]\n");
+	out = embed_template(pool, yn_parse_one(pool, path, text, strlen(text), &e), path, &how, &f);
+	assert_string_equal(yn_get(out, "cpus")->text, "1");
+	findings_sort(&f);
+	assert_int_equal(f.errors, sizeof(wanted) / sizeof(*wanted));
+	for (size_t i = 0; i < f.count; i++) {
+		auto_free char *line = finding_line(&f.item[i]);
+
+		if (!strstr(line, wanted[i]))
+			fail_msg("%s\nhas no %s", line, wanted[i]);
+	}
+	findings_fini(&f);
+}
+
 static void test_locators_made_absolute(void **state)
 {
 	struct ynode *n = tree("f", "base: [a.yaml, {url: b.yaml}, template:x, \"-\"]\n"
 				    "provision: [{file: c.sh}]\nprobes: [{file: {url: /d}}]");
-	struct err e = { 0 };
+	struct findings f = { 0 };
 
 	(void)state;
-	assert_int_equal(embed_absolute(pool, n, "/x/t.yaml", &e), 0);
+	assert_int_equal(embed_absolute(pool, n, "/x/t.yaml", &f), 0);
 	assert_alike("absolute", "", n, tree("wanted", "base: [/x/a.yaml, {url: /x/b.yaml}, template:x, \"-\"]\n"
 				     "provision: [{file: /x/c.sh}]\nprobes: [{file: {url: /d}}]"));
 	n = tree("f", "provision: [{file: c.sh}]");
-	assert_int_equal(embed_absolute(pool, n, "-", &e), -1);
-	assert_non_null(strstr(e.msg, "provision[].file: c.sh: is relative, but the template is read from standard input"));
+	assert_int_equal(embed_absolute(pool, n, "-", &f), -1);
+	assert_string_equal(f.item[0].path, "provision[].file");
+	assert_non_null(strstr(f.item[0].text, "c.sh: is relative, but the template is read from standard input"));
+	findings_fini(&f);
 }
 
 static struct ynode *script_of(const char *bytes, size_t n)
@@ -364,7 +417,7 @@ static void test_the_text_keeps_its_comments_and_gets_those_of_bases(void **stat
 
 	(void)state;
 	golden("tests/golden/embed/embedded.yaml", &wanted);
-	now = embed_template(pool, root, path, &how, &e);
+	now = embedded(root, path, &how, &e);
 	if (!now || yn_patch(root, now, &out, &e) < 0)
 		fail_msg("%s", e.msg);
 	assert_string_equal(out.data, wanted.data);
@@ -376,6 +429,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_bases, pool_make, pool_drop),
 		cmocka_unit_test_setup_teardown(test_template_locators_may_stay, pool_make, pool_drop),
 		cmocka_unit_test_setup_teardown(test_the_users_base_comes_first, pool_make, pool_drop),
+		cmocka_unit_test_setup_teardown(test_every_mistake_is_found, pool_make, pool_drop),
 		cmocka_unit_test_setup_teardown(test_locators_made_absolute, pool_make, pool_drop),
 		cmocka_unit_test_setup_teardown(test_bytes_survive, pool_make, pool_drop),
 		cmocka_unit_test_setup_teardown(test_how_many_is_bounded, pool_make, pool_drop),

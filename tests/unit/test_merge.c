@@ -223,11 +223,12 @@ static void test_bases(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(bases) / sizeof(*bases); i++) {
 		const struct base_row *r = &bases[i];
-		struct err e;
+		struct findings f = { 0 };
 		struct ynode *root = tree("t", r->template), *base = tree("b", r->base), *was = yn_copy(pool, base);
 
 		merge_base(pool, root, base);
-		assert_int_equal(merge_combine(pool, root, &e), 0);
+		merge_combine(pool, root, &f);
+		assert_int_equal(f.errors, 0);
 		assert_alike(r->what, "", root, tree("wanted", r->wanted));
 		assert_true(yn_same(base, was));
 	}
@@ -299,7 +300,7 @@ static void test_long_lists(void **state)
 	struct ynode *many = mounts(9000, "", ""), *again = mounts(9000, "  writable: true\n", "");
 	clock_t begin = clock();
 	struct ynode *out = merge_layers(pool, many, again, many), *list = yn_get(out, "mounts");
-	struct err e = { 0 };
+	struct findings f = { 0 };
 
 	(void)state;
 	assert_int_equal(list->count, 9000);
@@ -307,11 +308,15 @@ static void test_long_lists(void **state)
 	assert_string_equal(yn_get(list->item[8999], "writable")->text, "true");
 	assert_true(clock() - begin < 2 * CLOCKS_PER_SEC);
 	out = mounts(100, "", "- {location: \"*\", writable: true}\n");
-	assert_int_equal(merge_combine(pool, out, &e), 0);
+	merge_combine(pool, out, &f);
+	assert_int_equal(f.errors, 0);
 	assert_string_equal(yn_get(yn_get(out, "mounts")->item[99], "writable")->text, "true");
 	out = mounts(10000, "", "- {location: \"*\", x: [1, 2, 3, 4, 5, 6, 7, 8]}\n");
-	assert_int_equal(merge_combine(pool, out, &e), -1);
-	assert_string_equal(e.msg, "mounts: entries for all (\"*\") make more than 50000 values");
+	merge_combine(pool, out, &f);
+	assert_int_equal(f.errors, 1);
+	assert_string_equal(f.item[0].path, "mounts");
+	assert_string_equal(f.item[0].text, "entries for all (\"*\") make more than 50000 values");
+	findings_fini(&f);
 }
 
 /* What one entry got from another is not shared with a third. */
@@ -319,10 +324,11 @@ static void test_entries_stay_apart(void **state)
 {
 	struct ynode *n = tree("f", "mounts:\n- location: a\n- location: b\n- {location: \"*\", 9p: {msize: 1}}\n"
 				    "- {location: a, 9p: {cache: none}}\n");
-	struct err e;
+	struct findings f = { 0 };
 
 	(void)state;
-	assert_int_equal(merge_combine(pool, n, &e), 0);
+	merge_combine(pool, n, &f);
+	assert_int_equal(f.errors, 0);
 	assert_alike("apart", "", n, tree("wanted", "mounts: [{location: a, 9p: {msize: 1, cache: none}},"
 						    " {location: b, 9p: {msize: 1}}]"));
 }

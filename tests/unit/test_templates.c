@@ -15,14 +15,15 @@ static void embedded(const char *path, struct buf *out)
 	auto_pool p = yn_pool_new();
 	auto_buf text = BUF_INIT(YN_TEXT_MAX);
 	const struct ynode *root = NULL;
+	struct findings f = { 0 };
 	struct err e;
 
 	if (locator_read(path, NULL, NULL, &text, &e) == 0)
 		root = yn_parse_one(p, path, text.data, text.len, &e);
 	if (root)
-		root = embed_template(p, root, path, &(struct embed){ .all = true }, &e);
-	if (!root || yn_emit(root, out) < 0)
-		fail_msg("%s: %s", path, e.msg);
+		root = embed_template(p, root, path, &(struct embed){ .all = true }, &f);
+	if (!root || f.errors || yn_emit(root, out) < 0)
+		fail_msg("%s: %s", path, f.errors ? f.item[0].text : e.msg);
 }
 
 static struct loaded loaded(const char *path, const char *arch)

@@ -1,0 +1,114 @@
+# What users of such tools met with YAML, templates and flags, each with its whole kind.
+. "$BATS_TEST_DIRNAME/../helpers/cli.bash"
+
+setup() {
+	cli_setup
+	cd "$LIMA_HOME"
+}
+teardown() { cli_teardown; }
+
+# layers: three texts that give the same keys, by the names they have below $LIMA_HOME/_config or here.
+layers() {
+	mkdir -p _config
+	cat >_config/default.yaml <<-'YAML'
+		cpus: 1
+		memory: "1GiB"
+		env: {A: "d", B: "d"}
+		portForwards: [{guestPort: 7000, hostPort: 17001}]
+	YAML
+	cat >my.yaml <<-'YAML'
+		vmType: fake
+		images: [{location: "/dev/null"}]
+		guest: {init: lean}
+		tuning: {fstrim: []}
+		cpus: 2
+		env: {B: "m", C: "m"}
+		portForwards: [{guestPort: 7000, hostPort: 17002}]
+	YAML
+	cat >_config/override.yaml <<-'YAML'
+		cpus: 3
+		env: {C: "o"}
+		portForwards: [{guestPort: 7000, hostPort: 17003}]
+	YAML
+}
+
+# merged QUERY: of my.yaml and its layers.
+merged() { limactl-c template yq my.yaml "$1" 2>/dev/null; }
+
+@test "three layers give one result: scalars and keys of the highest, rules of the highest first" {
+	layers
+	equals "$(merged .cpus) $(merged .memory)" "3 1GiB"
+	equals "$(merged '.env.A + .env.B + .env.C')" dmo
+	equals "$(merged '[.portForwards[].hostPort] | join(" ")')" "17003 17002 17001"
+	# What it says does not depend on how its lines end, on a mark at the front or comments at the end.
+	limactl-c validate --fill my.yaml >lf
+	sed -i 's/$/\r/' my.yaml _config/*.yaml
+	limactl-c validate --fill my.yaml | cmp - lf
+	sed -i '1s/^/\xef\xbb\xbf/; $a# the end' my.yaml _config/*.yaml
+	limactl-c validate --fill my.yaml | cmp - lf
+	: >_config/override.yaml
+	equals "$(merged .cpus) $(merged '.portForwards[0].hostPort')" "2 17002"
+	printf '# nothing\r\n' >_config/override.yaml
+	equals "$(merged .cpus) $(merged '.portForwards[0].hostPort')" "2 17002"
+	rm _config/override.yaml
+	equals "$(merged .cpus) $(merged '.portForwards[0].hostPort')" "2 17002"
+}
+
+@test "what was applied can be seen, with the file and line of each value" {
+	layers
+	run -0 --separate-stderr limactl-c validate --explain my.yaml
+	contains "$output" "cpus: 3  # $LIMA_HOME/_config/override.yaml:1"
+	contains "$output" "memory: 1GiB  # $LIMA_HOME/_config/default.yaml:2"
+	contains "$output" "A: d  # $LIMA_HOME/_config/default.yaml:3"
+	contains "$output" "B: m  # my.yaml:6"
+	contains "$output" "C: o  # $LIMA_HOME/_config/override.yaml:2"
+	contains "$output" "disk: 100GiB  # default"
+}
+
+# findings FILE OPTION...: what validate finds wrong with the file, a line each, sorted: line:level.
+findings() {
+	run -1 --separate-stderr limactl-c validate --log-format json "$@"
+	jq -r 'select(.level != "fatal") | "\(.line // 0):\(.level)"' <<<"$stderr" | sort -n | paste -sd ' '
+}
+
+@test "every mistake is told in one run: misspelt keys, values, keys given twice; with bases and behind them too" {
+	cat >typo.yaml <<-'YAML'
+		images: [{location: "/srv/test/alpine.img"}]
+		memroy: "1GiB"
+		vmOpts: {qemu: {cpuTyp: "host"}}
+		vmType: qemuu
+		cpus: 2
+		cpus: 4
+	YAML
+	equals "$(findings typo.yaml)" "2:error 3:error 4:error 6:error"
+	equals "$(findings --lenient typo.yaml)" "2:warning 3:warning 4:error 6:error"
+	run -1 limactl-c validate typo.yaml
+	contains "$output" "typo.yaml:2:1: memroy: unknown key; did you mean memory?"
+	contains "$output" "typo.yaml:3:17: vmOpts.qemu.cpuTyp: unknown key; did you mean cpuType?"
+	contains "$output" "must be one of [qemu vz wsl2 krunkit "
+	contains "$output" "typo.yaml:6:1: key \`cpus\` is given twice, first on line 5"
+	# A base does not hide them, nor one that cannot be read.
+	cp fake.yaml low.yaml
+	echo 'base: [low.yaml, none.yaml]' >>typo.yaml
+	equals "$(findings typo.yaml)" "2:error 3:error 4:error 6:error 7:error"
+	# Those of a base are told as well, in its own lines.
+	printf 'memory: 1GiB\nmemory: 2GiB\n<<: text\ncpsu: 1\n' >>low.yaml
+	run -1 limactl-c validate typo.yaml
+	contains "$output" "$LIMA_HOME/low.yaml:$(grep -n cpsu low.yaml | cut -d: -f1):1: cpsu: unknown key"
+	contains "$output" "$LIMA_HOME/low.yaml:$(grep -n '<<' low.yaml | cut -d: -f1):5: \`<<\` merges mappings"
+	contains "$output" "key \`memory\` is given twice"
+	contains "$output" "typo.yaml:2:1: memroy"
+	contains "$output" "none.yaml: No such file"
+	# create tells the same, and leaves nothing.
+	run -1 limactl-c create --tty=false --cpus 2 --name a typo.yaml
+	contains "$output" "cpsu: unknown key"
+	[ ! -e a ]
+}
+
+@test "a digest that is misspelt is no base without a digest" {
+	cp fake.yaml low.yaml
+	echo 'base: {url: low.yaml, digset: "sha256:00"}' >t.yaml
+	run -1 limactl-c create --tty=false --name a t.yaml
+	contains "$output" "t.yaml:1:23: base: unknown key \`digset\`; did you mean digest?"
+	[ ! -e a ]
+}
