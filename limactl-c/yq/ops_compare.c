@@ -3,7 +3,6 @@
 
 #include "limactl-c/yq/arith.h"
 #include "limactl-c/yq/eval.h"
-#include "limactl-c/yq/glob.h"
 
 enum { FLIP = 1 };
 
@@ -18,7 +17,7 @@ static struct yq_node *equals(struct yq_run *r, struct yq_ctx c, struct yq_node 
 	else if (a->tag == YQ_NULL)
 		same = b->tag == YQ_NULL;
 	else if (a->shape == YQ_SCALAR && b->shape == YQ_SCALAR)
-		same = yq_glob(a->text, a->len, b->text, b->len);
+		same = yq_matches(r, a->text, a->len, b->text, b->len);
 	return yq_bool_at(r, a ? a : b, same != (flags & FLIP));
 }
 
@@ -73,6 +72,7 @@ static bool scalars_in_order(struct yq_run *r, const struct yq_node *a, const st
 static struct yq_node *compare(struct yq_run *r, struct yq_ctx c, struct yq_node *a, struct yq_node *b, unsigned flags)
 {
 	(void)c;
+	yq_work(r, a ? a->len : 0);
 	if (!a || !b)
 		return yq_bool_at(r, a ? a : b, !a && !b && (flags & YQ_OR_EQUAL));
 	if (a->shape != YQ_SCALAR || b->shape != YQ_SCALAR) {

@@ -116,7 +116,7 @@ static bool has_item_like(struct yq_run *r, const struct yq_node *list, const st
 
 static bool contains(struct yq_run *r, const struct yq_node *a, const struct yq_node *b)
 {
-	yq_step(r);
+	yq_work(r, a->len + b->len);
 	yq_must_know(r, a, YQ_BY_TYPE);
 	yq_must_know(r, b, YQ_BY_TYPE);
 	if (r->failed)

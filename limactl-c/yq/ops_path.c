@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "limactl-c/yq/eval.h"
-#include "limactl-c/yq/glob.h"
 #include "limactl-c/yq/number.h"
 
 struct wanted {
@@ -17,13 +16,13 @@ static bool is_merge_key(const struct yq_node *key)
 	return (key->marks & YQ_UNCLEAR) && yq_is(key, "<<");
 }
 
-static bool wants(const struct wanted *w, const struct yq_node *key)
+static bool wants(struct yq_run *r, const struct wanted *w, const struct yq_node *key)
 {
 	if (w->all)
 		return true;
 	if (w->flags & YQ_EXACT)
 		return key->len == w->len && !memcmp(key->text, w->text, w->len);
-	return yq_glob(key->text, key->len, w->text, w->len);
+	return yq_matches(r, key->text, key->len, w->text, w->len);
 }
 
 /* yq looks through merge keys, and lets them win: only where that makes no difference we go on. */
@@ -36,7 +35,7 @@ static void refuse_merged(struct yq_run *r, const struct yq_node *from, const st
 	if (from->shape != YQ_MAP)
 		return;
 	for (size_t i = 0; i < from->count; i += 2) {
-		if (wants(w, from->child[i]) || is_merge_key(from->child[i]))
+		if (wants(r, w, from->child[i]) || is_merge_key(from->child[i]))
 			yq_fail(r, "a merge key (<<) has a part in this: write the values out");
 	}
 }
@@ -70,7 +69,7 @@ static void from_map(struct yq_run *r, struct yq_ctx c, struct yq_node *map, con
 			refuse_merged(r, map->child[i + 1], &w);
 			continue;
 		}
-		if (!wants(&w, map->child[i]))
+		if (!wants(r, &w, map->child[i]))
 			continue;
 		if (flags & (YQ_KEYS_TOO | YQ_KEY_ONLY))
 			yq_push(r, out, map->child[i]);

@@ -29,6 +29,7 @@ static int order(struct yq_run *r, const struct yq_node *a, const struct yq_node
 	struct yq_ints i;
 	double x, y;
 
+	yq_work(r, a->len);
 	yq_must_know(r, a, YQ_BY_TYPE);
 	yq_must_know(r, b, YQ_BY_TYPE);
 	if (a->tag == YQ_NULL || b->tag == YQ_NULL)
@@ -244,7 +245,7 @@ static struct yq_node *unique(struct yq_run *r, struct yq_ctx c, struct yq_node 
 		size_t j = 0;
 
 		for (; j < seen->count && !r->failed && !same_key(r, seen->item[j], key); j++)
-			yq_step(r);
+			yq_work(r, key->len);
 		if (j < seen->count)
 			continue;
 		yq_push(r, seen, key);
@@ -272,7 +273,7 @@ static struct yq_node *grouped(struct yq_run *r, struct yq_ctx c, struct yq_node
 		size_t j = 0;
 
 		for (; j < keys->count && !r->failed && !yq_text_same(keys->item[j], key); j++)
-			yq_step(r);
+			yq_work(r, key->len);
 		if (j == keys->count) {
 			yq_push(r, keys, key);
 			yq_push(r, groups, yq_collection(r, YQ_LIST));

@@ -101,7 +101,8 @@ static struct yq_node *tested(struct yq_run *r, struct yq_ctx c, struct yq_node 
 		yq_fail(r, "the pattern \"%.60s\" is wrong", pattern->text);
 		return NULL;
 	}
-	found = !regexec(&compiled, n->text, 0, NULL, 0);
+	yq_work(r, n->len * pattern->len);
+	found = !r->failed && !regexec(&compiled, n->text, 0, NULL, 0);
 	regfree(&compiled);
 	return yq_bool_at(r, n, found);
 }

@@ -26,11 +26,17 @@ void yq_step(struct yq_run *r)
 		yq_fail(r, "the expression takes more than %d MiB of memory", YQ_MEMORY_MAX >> 20);
 }
 
+void yq_work(struct yq_run *r, size_t bytes)
+{
+	r->steps += bytes / YQ_BYTES_A_STEP;
+	yq_step(r);
+}
+
 struct yq_node *yq_scalar(struct yq_run *r, enum yq_tag tag, const char *text, size_t len)
 {
 	struct yq_node *n = yn_alloc(r->pool, sizeof(*n));
 
-	yq_step(r);
+	yq_work(r, len);
 	n->tag = tag;
 	n->text = yn_strndup(r->pool, text, len);
 	n->len = len;
@@ -204,7 +210,7 @@ bool yq_is(const struct yq_node *n, const char *text)
 
 bool yq_text_same(const struct yq_node *a, const struct yq_node *b)
 {
-	return a->len == b->len && !memcmp(a->text, b->text, a->len);
+	return a->len == b->len && (a->text == b->text || !memcmp(a->text, b->text, a->len));
 }
 
 size_t yq_find_text(const struct yq_node *map, const char *text, size_t len)

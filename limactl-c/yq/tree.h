@@ -14,6 +14,7 @@ enum {
 	YQ_NESTING_MAX = 200, /* of expressions, and of trees while they are worked on */
 	YQ_STEPS_MAX = 1000000,
 	YQ_MEMORY_MAX = 64 << 20,
+	YQ_BYTES_A_STEP = 1024, /* of long texts */
 	YQ_KEYS_MAX = 2000, /* in one map; as many as a text may have */
 };
 
@@ -64,6 +65,7 @@ struct yq_run {
 /* Keeps the first failure only; says "at character N". */
 void yq_fail(struct yq_run *r, const char *fmt, ...) ERR_FMT(2, 3);
 void yq_step(struct yq_run *r); /* counts; fails when it is too much */
+void yq_work(struct yq_run *r, size_t bytes); /* a step, more of them for long texts */
 
 struct yq_node *yq_scalar(struct yq_run *r, enum yq_tag tag, const char *text, size_t len);
 struct yq_node *yq_word(struct yq_run *r, enum yq_tag tag, const char *text);
@@ -94,6 +96,8 @@ void yq_may_change(struct yq_run *r, const struct yq_node *n);
 void yq_must_know(struct yq_run *r, const struct yq_node *n, unsigned marks);
 
 bool yq_is(const struct yq_node *n, const char *text);
+/* text against a pattern with * and ?. */
+bool yq_matches(struct yq_run *r, const char *text, size_t len, const char *pattern, size_t pattern_len);
 bool yq_text_same(const struct yq_node *a, const struct yq_node *b);
 bool yq_same(struct yq_run *r, const struct yq_node *a, const struct yq_node *b); /* order of keys does not count */
 bool yq_truthy(struct yq_run *r, const struct yq_node *n);                       /* NULL: no */

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "limactl-c/yq/glob.h"
 #include "limactl-c/yq/number.h"
 #include "limactl-c/yq/tree.h"
 
@@ -11,6 +12,13 @@ bool yq_truthy(struct yq_run *r, const struct yq_node *n)
 	if (n->tag == YQ_NULL)
 		return false;
 	return n->shape != YQ_SCALAR || n->tag != YQ_BOOL || !strcasecmp(n->text, "true");
+}
+
+bool yq_matches(struct yq_run *r, const char *text, size_t len, const char *pattern, size_t pattern_len)
+{
+	/* A * may make every byte of one meet every byte of the other. */
+	yq_work(r, memchr(pattern, '*', pattern_len) ? len * pattern_len : len);
+	return !r->failed && yq_glob(text, len, pattern, pattern_len);
 }
 
 static bool same_maps(struct yq_run *r, const struct yq_node *a, const struct yq_node *b)
@@ -26,7 +34,7 @@ static bool same_maps(struct yq_run *r, const struct yq_node *a, const struct yq
 
 bool yq_same(struct yq_run *r, const struct yq_node *a, const struct yq_node *b)
 {
-	yq_step(r);
+	yq_work(r, a->len);
 	yq_must_know(r, a, YQ_BY_TYPE);
 	yq_must_know(r, b, YQ_BY_TYPE);
 	if (r->failed || a->shape != b->shape)

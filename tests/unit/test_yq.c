@@ -184,6 +184,8 @@ static void test_bounds(void **state)
 	assert_refused("a: xxxxxxxxxx\n", repeated(".a *= 1000", " | .a *= 10", 8, ""), "too long");
 	assert_refused("l: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]\n", repeated(". = [.l[]", " + .l[]", 8, "]"), "more than");
 	assert_refused("l: [1, 2]\n", repeated("", ".l += .l | ", 60, "."), "more than");
+	assert_refused("a: 1\n", repeated(".a = (\"a\" * 2000000 == \"*", "a", 60000, "b\")"),
+		       "more than 1000000 steps");
 	assert_refused("a: 1\n", repeated(". = ", "{\"a\": ", 66, repeated("1", "}", 66, "")),
 		       "nested more than 64 deep");
 }
