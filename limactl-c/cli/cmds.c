@@ -23,6 +23,7 @@ static const struct cmd *const cmds[] = {
 	&cmd_info,
 	&cmd_completion,
 	&cmd_complete,
+	&cmd_yq_file,
 	NULL,
 };
 

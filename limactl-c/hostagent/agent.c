@@ -55,6 +55,8 @@ static int message_ports(struct ha *ha, const uint8_t *body, size_t len)
 
 static int message_provision(struct ha *ha, const uint8_t *body, size_t len)
 {
+	if (ha->state != HA_STOPPING)
+		edits_message(ha->edits, body, len);
 	return ready_provision(ha->ready, body, len);
 }
 
@@ -215,6 +217,7 @@ static int set_up(struct ha *ha, struct err *e)
 	ha->publish = publish_new(ha->loop, ha->conns, ha->events, ha->plan, e);
 	if (!ha->publish)
 		return -1;
+	ha->edits = edits_new(ha->loop, ha->guest, ha->plan);
 	ha->ready = ready_new(ha->loop, ha->guest, ha->plan, life_ready, ha);
 	ha->vm = vmctl_new(ha->loop, ha->driver, ha->plan, ha->spawner, life_event, ha, e);
 	if (!ha->vm || open_sockets(ha, e) < 0)
@@ -275,6 +278,7 @@ void ha_free(struct ha *ha)
 	free(ha->sock);
 	api_free(ha->api);
 	ready_free(ha->ready);
+	edits_free(ha->edits);
 	publish_free(ha->publish);
 	conns_free(ha->conns);
 	guest_free(ha->guest);

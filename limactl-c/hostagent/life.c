@@ -10,6 +10,7 @@
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/hostagent/api.h"
+#include "limactl-c/hostagent/copies.h"
 #include "limactl-c/hostagent/state.h"
 #include "limactl-c/store/paths.h"
 
@@ -70,8 +71,10 @@ static void finish(struct ha *ha)
 	api_close(ha->api);
 	unlink(pid_file);
 	unlink(tmp);
-	if (!ha->machine_left)
+	if (!ha->machine_left) {
+		copies_delete(ha->plan);
 		paths_remove_machine(ha->plan->dir);
+	}
 	vmctl_release(ha->vm);
 	events_exiting(ha->events, ha->errors);
 	close(ha->lock);

@@ -4,6 +4,7 @@
 
 #include "limactl-c/hostagent/agent.h"
 #include "limactl-c/hostagent/conn.h"
+#include "limactl-c/hostagent/edits.h"
 #include "limactl-c/hostagent/events.h"
 #include "limactl-c/hostagent/guest.h"
 #include "limactl-c/hostagent/listen.h"
@@ -28,6 +29,7 @@ struct ha {
 	struct listener **sock; /* plan->sockets of them */
 	struct events *events;
 	struct ready *ready;
+	struct edits *edits;
 	struct api *api;
 
 	/* life.c */

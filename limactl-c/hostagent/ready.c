@@ -6,7 +6,9 @@
 #include "lib/cleanup.h"
 #include "lib/log.h"
 #include "limactl-c/base/mem.h"
+#include "limactl-c/hostagent/copies.h"
 #include "limactl-c/hostagent/http.h"
+#include "limactl-c/hostagent/probes.h"
 
 enum {
 	PING_RETRY_MS = 100, /* only until the instance is running */
@@ -48,6 +50,9 @@ struct ready {
 	bool over;
 	struct ping *ping;
 	size_t pings;
+	const struct plan *plan;
+	struct probes *probes;
+	struct copies *copies;
 	struct deadline *retry; /* set only while a ping has to be tried again */
 	struct failure failure[FAILURES_MAX];
 	size_t failures;
@@ -71,19 +76,48 @@ static void ping_start(struct ping *p)
 	guest_open(p->r->guest, &p->st, request, (size_t)n);
 }
 
-/* Asks every socket that has not answered, once everything before is met. */
-static void ping_all(void *ctx)
+static bool pings_met(const struct ready *r)
+{
+	bool met = true;
+
+	for (size_t i = 0; i < r->pings; i++)
+		met = met && r->ping[i].met;
+	return met;
+}
+
+static bool fixed_met(const struct ready *r)
+{
+	bool met = true;
+
+	for (size_t i = 0; i < REQ_FIXED; i++)
+		met = met && r->met[i];
+	return met;
+}
+
+/* Begins what can be begun: sockets that have not answered are asked, probes run beside that, and copies are made of what is
+ * there when all of it was met. */
+static void advance(void *ctx)
 {
 	struct ready *r = ctx;
 
-	for (size_t i = 0; i < REQ_FIXED; i++) {
-		if (!r->met[i])
-			return;
-	}
-	for (size_t i = 0; i < r->pings && !r->over && !r->failures; i++) {
+	if (!fixed_met(r) || r->over || r->failures)
+		return;
+	for (size_t i = 0; i < r->pings; i++) {
 		if (!r->ping[i].met && !r->ping[i].busy)
 			ping_start(&r->ping[i]);
 	}
+	probes_start(r->probes);
+	if (pings_met(r) && probes_over(r->probes))
+		copies_start(r->copies);
+}
+
+/* Something was met. */
+static void go_on(void *ctx)
+{
+	struct ready *r = ctx;
+
+	advance(r);
+	r->changed(r->ctx);
 }
 
 static void ping_again(struct ping *p)
@@ -123,7 +157,7 @@ static void ping_readable(struct stream *st)
 		ping_again(p);
 	} else if (status && !p->met) {
 		p->met = true;
-		p->r->changed(p->r->ctx);
+		go_on(p->r);
 	}
 }
 
@@ -170,7 +204,10 @@ struct ready *ready_new(struct loop *l, struct guest *g, const struct plan *plan
 		if (is_docker(plan->socket[i].host_path))
 			r->ping[r->pings++] = (struct ping){ .r = r, .socket = &plan->socket[i] };
 	}
-	r->retry = deadline_new(l, ping_all, r);
+	r->plan = plan;
+	r->probes = probes_new(l, g, plan, go_on, r);
+	r->copies = copies_new(g, plan, go_on, r);
+	r->retry = deadline_new(l, advance, r);
 	return r;
 }
 
@@ -180,10 +217,17 @@ static void forget_failures(struct ready *r)
 		free(r->failure[--r->failures].tail);
 }
 
+static void stop_tasks(struct ready *r)
+{
+	probes_stop(r->probes);
+	copies_stop(r->copies);
+}
+
 void ready_done(struct ready *r)
 {
 	r->over = true;
 	deadline_stop(r->retry);
+	stop_tasks(r);
 }
 
 void ready_free(struct ready *r)
@@ -193,6 +237,8 @@ void ready_free(struct ready *r)
 	for (size_t i = 0; i < r->pings; i++)
 		guest_abort(&r->ping[i].st, MUX_RESET_ABORT);
 	forget_failures(r);
+	copies_free(r->copies);
+	probes_free(r->probes);
 	deadline_free(r->retry);
 	free(r->ping);
 	free(r);
@@ -201,8 +247,7 @@ void ready_free(struct ready *r)
 static void met(struct ready *r, int which)
 {
 	r->met[which] = true;
-	ping_all(r);
-	r->changed(r->ctx);
+	go_on(r);
 }
 
 void ready_machine(struct ready *r)
@@ -215,6 +260,7 @@ void ready_agent(struct ready *r, bool resumed)
 	if (!resumed && !r->over) {
 		r->met[REQ_PROVISIONED] = false; /* the guest booted again, or tells us now */
 		forget_failures(r);
+		stop_tasks(r);
 	}
 	met(r, REQ_AGENT);
 }
@@ -253,16 +299,9 @@ int ready_boot(struct ready *r, const uint8_t *body, size_t len)
 
 bool ready_all(const struct ready *r)
 {
-	bool pings = true;
-
-	for (size_t i = 0; i < REQ_FIXED; i++) {
-		if (!r->met[i])
-			return false;
-	}
-	for (size_t i = 0; i < r->pings; i++)
-		pings = pings && r->ping[i].met;
 	/* With a failed script the engine may never come: that is told now, not at the deadline. */
-	return pings || r->failures;
+	return fixed_met(r) &&
+	       (r->failures || (pings_met(r) && probes_over(r->probes) && copies_over(r->copies)));
 }
 
 void ready_waiting(const struct ready *r, struct jx *list)
@@ -277,6 +316,20 @@ void ready_waiting(const struct ready *r, struct jx *list)
 		if (!r->ping[i].met)
 			jx_add_string(list, name);
 	}
+	probes_waiting(r->probes, list);
+	copies_waiting(r->copies, list);
+}
+
+/* What people call it: scripts by their number, as ever; what is none by its place in the template. */
+static char *name_of(const struct ready *r, unsigned index)
+{
+	const char *mode = index < r->plan->scripts ? r->plan->script[index].mode : "";
+
+	if (index == AP_PROVISION_UPGRADE)
+		return xstrdup("upgradePackages");
+	if (!strcmp(mode, "data") || !strcmp(mode, "yq"))
+		return xasprintf("provision[%u] (mode %s)", index, mode);
+	return xasprintf("provision script %u", index + 1);
 }
 
 void ready_errors(const struct ready *r, struct jx *list)
@@ -284,13 +337,15 @@ void ready_errors(const struct ready *r, struct jx *list)
 	for (size_t i = 0; i < r->failures; i++) {
 		const struct failure *f = &r->failure[i];
 		size_t n = strlen(f->tail);
-		auto_free char *text = NULL;
+		auto_free char *text = NULL, *name = name_of(r, f->index);
 
 		while (n && (f->tail[n - 1] == '\n' || f->tail[n - 1] == '\r'))
 			n--;
-		text = xasprintf("provision script %u failed with %s %d%s%.*s", f->index + 1,
+		text = xasprintf("%s failed with %s %d%s%.*s", name,
 				 f->status < 0 ? "signal" : "exit code", f->status < 0 ? -f->status : f->status,
 				 n ? ": " : "", (int)n, f->tail);
 		jx_add_string(list, text);
 	}
+	probes_errors(r->probes, list);
+	copies_errors(r->copies, list);
 }

@@ -97,6 +97,15 @@ static const char *arch_word(const char *machine)
 	return !strcmp(machine, "arm64") ? "aarch64" : !strcmp(machine, "amd64") ? "x86_64" : machine;
 }
 
+/* Lima's 200 tries of 3 s; tests have less time. */
+static unsigned probe_seconds(void)
+{
+	const char *env = getenv("LIMACTL_C_PROBE_SECONDS");
+	int seconds = env ? atoi(env) : 0;
+
+	return seconds > 0 ? (unsigned)seconds : 600;
+}
+
 int plan_host_probe(struct plan_host *h, struct err *e)
 {
 	const char *driver = getenv("LIMACTL_C_DRIVER");
@@ -111,6 +120,7 @@ int plan_host_probe(struct plan_host *h, struct err *e)
 	h->cpus = cpus > 0 ? (unsigned)cpus : 1;
 	h->memory = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : (uint64_t)1 << 30;
 	h->fake = driver && !strcmp(driver, "fake");
+	h->probe_seconds = probe_seconds();
 	probe_user(h);
 	h->timezone = probe_timezone();
 	h->machine_id = probe_machine_id();

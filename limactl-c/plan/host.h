@@ -34,6 +34,7 @@ struct plan_host {
 
 	char *firmware, *firmware_vars; /* UEFI: code and a template of its variables; NULL: not installed */
 
+	unsigned probe_seconds; /* how long a probe may take: 600, or $LIMACTL_C_PROBE_SECONDS */
 	bool fake; /* $LIMACTL_C_DRIVER is "fake": every machine is the native agent */
 };
 

@@ -77,6 +77,17 @@ static const struct field script_fields[] = {
 	F(plan_script, text, T_STRING),
 	F(plan_script, format, T_OPTIONAL),
 };
+static const struct field probe_fields[] = {
+	F(plan_probe, description, T_STRING),
+	F(plan_probe, script, T_STRING),
+	F(plan_probe, hint, T_STRING),
+};
+static const struct field copy_fields[] = {
+	F(plan_copy, guest_path, T_STRING),
+	F(plan_copy, host_path, T_STRING),
+	F(plan_copy, skip_if_missing, T_BOOL),
+	F(plan_copy, delete_on_stop, T_BOOL),
+};
 static const struct field file_fields[] = {
 	F(plan_file, guest_path, T_STRING),
 	F(plan_file, source, T_STRING),
@@ -90,6 +101,8 @@ static const struct record disk_record = RECORD(plan_disk, disk_fields);
 static const struct record rule_record = RECORD(plan_port_rule, rule_fields);
 static const struct record socket_record = RECORD(plan_socket, socket_fields);
 static const struct record script_record = RECORD(plan_script, script_fields);
+static const struct record probe_record = RECORD(plan_probe, probe_fields);
+static const struct record copy_record = RECORD(plan_copy, copy_fields);
 static const struct record file_record = RECORD(plan_file, file_fields);
 static const struct record pair_record = RECORD(plan_pair, pair_fields);
 
@@ -132,6 +145,9 @@ static const struct field plan_fields[] = {
 	LIST("sockets", socket, sockets, &socket_record),
 	LIST("scripts", script, scripts, &script_record),
 	LIST("settings", setting, settings, &pair_record),
+	LIST("probes", probe, probes, &probe_record),
+	F(plan, probe_seconds, T_UINT),
+	LIST("copies", copy, copies, &copy_record),
 	F(plan, message, T_STRING),
 	F(plan, idle_when, T_STRING),
 	F(plan, idle_pause_after, T_UINT),

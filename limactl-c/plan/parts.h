@@ -38,6 +38,8 @@ bool plan_names_root(const char *args);
 
 int plan_make_surroundings(struct making *m, struct err *e); /* setting, file: what the guest finds around it */
 
+void plan_make_tasks(struct making *m);                      /* probe, copy */
+
 /* The address of the host as the guest sees it, QEMU's for its first network. */
 #define PLAN_GATEWAY "10.0.2.2"
 

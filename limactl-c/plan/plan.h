@@ -64,6 +64,18 @@ struct plan_script {
 	char *format; /* yq: "yaml" or "json" */
 };
 
+/* A script run in the guest until it succeeds; only then is the instance ready. */
+struct plan_probe {
+	char *description, *script;
+	char *hint; /* for who reads that it failed; "" when none */
+};
+
+/* A file fetched from the guest before the instance is ready. */
+struct plan_copy {
+	char *guest_path, *host_path; /* absolute */
+	bool skip_if_missing, delete_on_stop;
+};
+
 struct plan_pair {
 	char *key, *value;
 };
@@ -130,6 +142,11 @@ struct plan {
 	size_t scripts;
 	struct plan_pair *setting; /* for the guest (lib/settings.h), in order */
 	size_t settings;
+	struct plan_probe *probe;
+	size_t probes;
+	unsigned probe_seconds; /* each probe has, from its first try */
+	struct plan_copy *copy;
+	size_t copies;
 	char *message; /* shown when READY, "" when none */
 
 	/* idle policy; seconds, 0 = never */

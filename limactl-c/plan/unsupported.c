@@ -31,8 +31,6 @@ static const struct row {
 } rows[] = {
 	{ "mounts", ASK_COUNT, CFG(mounts), false, NULL, "remove it, or use mounts: [] (--mount-none)" },
 	{ "networks", ASK_COUNT, CFG(networks), false, NULL, "remove it; the guest has its first network" },
-	{ "probes", ASK_COUNT, CFG(probes), false, NULL, "remove it; ports are forwarded as they open" },
-	{ "copyToHost", ASK_COUNT, CFG(copies), false, NULL, NULL },
 	{ "hostResolver.enabled", ASK_GIVEN, CFG(host_resolver.enabled), true, NULL,
 	  "QEMU's own name server is used" },
 	{ "hostResolver.ipv6", ASK_TRUE, CFG(host_resolver.ipv6), true, NULL, "QEMU's own name server is used" },
@@ -119,8 +117,6 @@ static void ask_provision(struct asking *a)
 		if (!strcmp(p->mode, "ansible"))
 			say_element(a, "provision", i, "mode",
 				    "ansible is not carried out: run ansible-playbook yourself once the instance is up");
-		if (!strcmp(p->mode, "yq"))
-			say_element(a, "provision", i, "mode", "yq is not carried out by this version yet");
 		if (strcmp(p->mode, "yq") || format_known(p))
 			continue;
 		text = xasprintf("only YAML and JSON files can be edited, %s is neither", p->path);

@@ -52,6 +52,7 @@ static struct plan_host facts_of(const char *text)
 		.provision = xstrdup("/opt/share/limactl-c/provision"),
 		.firmware = none ? NULL : xasprintf("%s_CODE.fd", firmware),
 		.firmware_vars = none ? NULL : xasprintf("%s_VARS.fd", firmware),
+		.probe_seconds = 600,
 		.fake = !strcmp(driver, "fake"),
 	};
 }

@@ -25,8 +25,6 @@ static const struct {
 } refused[] = {
 	{ "mounts: [{location: /proc}]", "t.yaml:2:9: mounts: " YET "remove it, or use mounts: [] (--mount-none)" },
 	{ "networks: [{lima: user-v2}]", "networks: " YET },
-	{ "probes: [{script: '#!/bin/sh'}]", "probes: " YET },
-	{ "copyToHost: [{guest: /a, host: /b}]", "copyToHost: " YET },
 	{ "mountInotify: true", "mountInotify: " YET },
 	{ "nestedVirtualization: true", "nestedVirtualization: " YET },
 	{ "tpm: true", "tpm: " YET },
@@ -124,7 +122,9 @@ static void test_defaults_and_what_asks_for_nothing_are_silent(void **state)
 		"vmOpts: {vz: {rosetta: {enabled: true}}}",
 		"param: {a: b}\nmessage: '{{.Param.a}}'",
 		"provision: [{mode: boot, script: a}, {mode: user, script: a}, {mode: dependency, script: a}]",
-		"provision: [{mode: data, path: /a.ini, content: b}]",
+		"provision: [{mode: data, path: /a.ini, content: b}, {mode: yq, path: /a.conf, expression: .},"
+		"{mode: yq, path: /a.ini, expression: ., format: yaml}, {mode: yq, path: /a.json, expression: .}]",
+		"probes: [{script: '#!/bin/sh'}]\ncopyToHost: [{guest: /a, host: /b}]",
 		"provision: [{mode: boot, script: a}]\nportForwards: [{guestSocket: /a, hostSocket: b}]",
 	};
 
