@@ -57,7 +57,8 @@ static char *beside(const char *qemu)
 	return xasprintf("%s/share/qemu", prefix);
 }
 
-void plan_firmware_find(const char *arch, const char *home, const char *qemu, const char *root, char **code, char **vars)
+void plan_firmware_find(const char *arch, const char *home, const char *qemu, const char *root, char **code,
+			char **vars)
 {
 	auto_free char *own = xasprintf("%s/.local/share/qemu", home), *beside_qemu = qemu ? beside(qemu) : NULL;
 

@@ -48,7 +48,8 @@ struct cfg_host plan_host_facts(const struct plan_host *h);
 /* UEFI firmware for guests of arch: the first pair of code and variables that is there, in the user's folder
  * home/.local/share/qemu, beside QEMU's program (a path), or where distributions put it below root (""). Both are
  * malloc'd, NULL when there is none. */
-void plan_firmware_find(const char *arch, const char *home, const char *qemu, const char *root, char **code, char **vars);
+void plan_firmware_find(const char *arch, const char *home, const char *qemu, const char *root, char **code,
+			char **vars);
 
 /* The file that describes a time zone, malloc'd; NULL when this host does not know it. */
 char *plan_host_zone(const struct plan_host *h, const char *name);

@@ -20,7 +20,8 @@ int plan_make_disks(struct making *m, struct err *e);   /* extra disks and their
 int plan_make_guest(struct making *m, struct err *e);   /* script, setting, file */
 int plan_make_machine(struct making *m, struct err *e); /* driver, kernel, disks, QEMU */
 
-/* What differs between guest architectures; models under emulation keep x86-64-v2 and leave out what emulates slowly. */
+/* What differs between guest architectures. CPU models under emulation keep x86-64-v2 and leave out what emulates
+ * slowly. */
 struct platform {
 	const char *arch, *machine, *tcg_cpu, *console;
 	const char *tcg_args; /* for the kernel */

@@ -103,7 +103,7 @@ struct plan {
 	char *kernel;
 	char *initrd_base; /* initramfs our own archive is appended to; NULL: none is, the guest boots in its own way */
 	char *initrd;      /* the result, in the instance folder, or the guest's own; NULL: none */
-	char *boot_args;   /* what the image's side tells the kernel: images[].kernel.cmdline, an ISO's loader; NULL: nothing */
+	char *boot_args;   /* what the image tells the kernel: images[].kernel.cmdline, an ISO's loader; NULL: nothing */
 	char *cmdline;     /* all that the kernel is told */
 
 	/* UEFI: code, and the instance's own variables. The store is made at the first start, of the template or, without

@@ -65,8 +65,8 @@ static void read_text(const char *path, struct buf *b)
 		fail_msg("%s", e.msg);
 }
 
-/* The files the command line would find. "# facts: loader=WORDS,WITH,COMMAS" is what an ISO's loader says; "-": there is
- * none that can be read. */
+/* The files the command line would find. "# facts: loader=WORDS,WITH,COMMAS" is what an ISO's loader says; "-": there
+ * is none that can be read. */
 static struct plan_images images_of(const struct cfg *c, const char *loader)
 {
 	const struct cfg_image *im = &c->image[0];
@@ -219,6 +219,107 @@ static void test_settings_text(void **state)
 	plan_free(&p);
 }
 
+#define KERNEL(args) \
+	"images: [{location: /i, arch: x86_64, kernel: {location: /k, cmdline: '" args "'}, initrd: {location: /r}}]\n"
+
+/* Template's words, ours, the user's; the same thing is said once, by the one who knows better. */
+static void test_kernel_arguments(void **state)
+{
+	static const struct {
+		const char *yaml, *cmdline;
+	} rows[] = {
+		{ KERNEL(""), "console=ttyS0 quiet psi=1 panic=-1 rdinit=/lima/init no_timer_check" },
+		{ KERNEL("a  b=c\td "), "a b=c d console=ttyS0 quiet psi=1 panic=-1 rdinit=/lima/init no_timer_check" },
+		{ KERNEL("x=\"a b\" root=/dev/sda1"),
+		  "x=\"a b\" root=/dev/sda1 console=ttyS0 quiet psi=1 panic=-1 no_timer_check" },
+		{ KERNEL("x=\"root=/no\""), "x=\"root=/no\" console=ttyS0 quiet psi=1 panic=-1 rdinit=/lima/init no_timer_check" },
+		{ KERNEL("root=/a console=ttyS0,9600n8 console=ttyS1 quiet psi=0"),
+		  "root=/a console=ttyS0,9600n8 console=ttyS1 quiet psi=0 panic=-1 no_timer_check" },
+		{ KERNEL("root=/a") "guest: {kernelArgs: [root=/b, ro, quiet, console=ttyS0]}\n",
+		  "psi=1 panic=-1 no_timer_check root=/b ro quiet console=ttyS0" },
+		{ KERNEL("rdinit=/other root=/a") "guest: {init: lean}\n",
+		  "root=/a console=ttyS0 quiet psi=1 panic=-1 rdinit=/lima/init no_timer_check" },
+		{ KERNEL("psi") "tuning: {initOnFree: true}\n",
+		  "psi console=ttyS0 quiet panic=-1 rdinit=/lima/init no_timer_check init_on_free=1" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct err e = { 0 };
+		struct plan p;
+
+		if (make("t", rows[i].yaml, &p, &e) < 0)
+			fail_msg("%s: %s", rows[i].yaml, e.msg);
+		assert_string_equal(p.cmdline, rows[i].cmdline);
+		plan_free(&p);
+	}
+}
+
+static void test_too_many_kernel_arguments(void **state)
+{
+	auto_free char *fits = xasprintf(KERNEL("%s%01960d") "guest: {init: lean}\n", "", 0);
+	auto_free char *too_long = xasprintf(KERNEL("%s%02000d") "guest: {init: lean}\n", "", 0);
+	struct err e = { 0 };
+	struct plan p;
+
+	(void)state;
+	assert_int_equal(make("t", fits, &p, &e), 0);
+	plan_free(&p);
+	assert_int_equal(make("t", too_long, &p, &e), -1);
+	assert_non_null(strstr(e.msg, "would exceed 2047 bytes"));
+}
+
+static void put_empty(const char *root, const char *path)
+{
+	auto_free char *full = xasprintf("%s%s", root, path), *dir = fs_parent(full);
+	struct err e = { 0 };
+
+	assert_int_equal(fs_mkdirs(dir, 0755, &e), 0);
+	assert_int_equal(fs_write_atomic(full, "", 0, 0644, &e), 0);
+}
+
+static void assert_firmware(const char *root, const char *arch, const char *code, const char *vars)
+{
+	auto_free char *home = xasprintf("%s/home", root), *qemu = xasprintf("%s/opt/bin/qemu", root);
+	auto_free char *got_code = NULL, *got_vars = NULL;
+
+	plan_firmware_find(arch, home, qemu, root, &got_code, &got_vars);
+	if (!code) {
+		assert_null(got_code);
+		assert_null(got_vars);
+		return;
+	}
+	assert_non_null(got_code);
+	assert_string_equal(got_code + strlen(root), code);
+	assert_string_equal(got_vars + strlen(root), vars);
+}
+
+/* The nearer to the user the better; code without a template of its variables is passed by. */
+static void test_firmware_of_the_host(void **state)
+{
+	const char *root = *state;
+
+	assert_firmware(root, "x86_64", NULL, NULL);
+	put_empty(root, "/usr/share/OVMF/OVMF_CODE_4M.fd");
+	assert_firmware(root, "x86_64", NULL, NULL);
+	put_empty(root, "/usr/share/OVMF/OVMF_CODE.fd");
+	put_empty(root, "/usr/share/OVMF/OVMF_VARS.fd");
+	assert_firmware(root, "x86_64", "/usr/share/OVMF/OVMF_CODE.fd", "/usr/share/OVMF/OVMF_VARS.fd");
+	put_empty(root, "/usr/share/OVMF/OVMF_VARS_4M.fd");
+	assert_firmware(root, "x86_64", "/usr/share/OVMF/OVMF_CODE_4M.fd", "/usr/share/OVMF/OVMF_VARS_4M.fd");
+	put_empty(root, "/opt/share/qemu/edk2-x86_64-code.fd");
+	put_empty(root, "/opt/share/qemu/edk2-i386-vars.fd");
+	assert_firmware(root, "x86_64", "/opt/share/qemu/edk2-x86_64-code.fd", "/opt/share/qemu/edk2-i386-vars.fd");
+	put_empty(root, "/home/.local/share/qemu/edk2-x86_64-code.fd");
+	put_empty(root, "/home/.local/share/qemu/edk2-i386-vars.fd");
+	assert_firmware(root, "x86_64", "/home/.local/share/qemu/edk2-x86_64-code.fd",
+			"/home/.local/share/qemu/edk2-i386-vars.fd");
+	assert_firmware(root, "aarch64", NULL, NULL);
+	put_empty(root, "/usr/share/AAVMF/AAVMF_CODE.fd");
+	put_empty(root, "/usr/share/AAVMF/AAVMF_VARS.fd");
+	assert_firmware(root, "aarch64", "/usr/share/AAVMF/AAVMF_CODE.fd", "/usr/share/AAVMF/AAVMF_VARS.fd");
+}
+
 /* What a saved machine depends on changes its text, what it does not depend on leaves it. */
 static void test_machine_text(void **state)
 {
@@ -233,6 +334,7 @@ static void test_machine_text(void **state)
 		{ IMAGE "cpus: 3\n", false },
 		{ IMAGE "tuning: {initOnFree: true}\n", false },
 		{ IMAGE "vmOpts: {qemu: {cpuType: {x86_64: max}}}\n", false },
+		{ "images: [{location: /i, arch: x86_64}]\nguest: {init: openrc}\n", false },
 	};
 	struct err e = { 0 };
 	struct plan p;
@@ -270,6 +372,9 @@ int main(void)
 		cmocka_unit_test(test_what_is_not_possible),
 		cmocka_unit_test(test_socket_path_too_long),
 		cmocka_unit_test(test_settings_text),
+		cmocka_unit_test(test_kernel_arguments),
+		cmocka_unit_test(test_too_many_kernel_arguments),
+		cmocka_unit_test_setup_teardown(test_firmware_of_the_host, tmp_dir_make, tmp_dir_remove),
 		cmocka_unit_test(test_machine_text),
 		cmocka_unit_test(test_virtualization_flags),
 	};

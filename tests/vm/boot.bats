@@ -103,3 +103,16 @@ as_dev() {
 	limactl-c start --name=small "$LIMA_HOME/reboot.yaml"
 	limactl-c shell small test -e /var/once
 }
+
+@test "a larger disk: it grows at the next start, the root file system with it; it never shrinks" {
+	limactl-c start --tty=false --name=small "$LIMA_HOME/small.yaml"
+	limactl-c shell small sudo sh -c 'echo kept >/root/file && sync'
+	limactl-c stop small
+	limactl-c start --tty=false --disk=3 small
+	(($(limactl-c shell small df -k / | awk 'END { print $2 }') > 2800000))
+	equals "$(limactl-c shell small sudo cat /root/file)" kept
+	limactl-c stop small
+	run -1 limactl-c start --tty=false --disk=2 small
+	contains "$output" "cannot be made smaller"
+	contains "$(qemu-img info "$LIMA_HOME/small/disk")" "virtual size: 3 GiB"
+}

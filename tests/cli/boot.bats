@@ -1,0 +1,162 @@
+# How an instance will start: what the image is by its content, where kernel and arguments come from. Nothing is started.
+. "$BATS_TEST_DIRNAME/../helpers/cli.bash"
+setup() {
+	cli_setup
+	unset LIMACTL_C_DRIVER
+	cd "$BATS_TEST_TMPDIR" || return
+}
+teardown() { cli_teardown; }
+
+# template IMAGE <MORE
+template() {
+	printf 'images: [{location: "%s", arch: x86_64}]\narch: x86_64\ncpus: 1\nmemory: 512MiB\ndisk: 1GiB\n' "$1" >t.yaml
+	cat >>t.yaml
+}
+create() { limactl-c create --tty=false --name=b t.yaml "$@"; }
+plan() { jq -r ".$1" "$LIMA_HOME/b/plan.json"; }
+# iso FILE [GRUB_CONFIG]
+iso() {
+	echo "${2:-nothing}" >grub.cfg
+	echo kernel >kernel
+	echo initrd >initrd
+	printf '644 %s\n' "boot/grub/grub.cfg $PWD/grub.cfg" "boot/vmlinuz $PWD/kernel" "boot/initramfs $PWD/initrd" >list
+	"$OUT/libexec/limactl-c/image" seed --label test --list list --out "$1"
+}
+LOADER='menuentry a {
+linux /boot/vmlinuz modules=loop,squashfs alpine_dev=LABEL=x console=tty0 quiet
+initrd /boot/initramfs
+}'
+
+@test "an image is what its content says, not its name" {
+	iso disk.qcow2 "$LOADER"
+	template "$PWD/disk.qcow2" </dev/null
+	create
+	equals "$(plan iso)" "$PWD/disk.qcow2"
+	equals "$(plan disk_base)" null
+	limactl-c delete b
+	qemu-img create -q -f qcow2 disk.iso 100M
+	template "$PWD/disk.iso" <<<'firmware: {legacyBIOS: true}'
+	create
+	equals "$(plan iso)" null
+	equals "$(plan disk_base)" "$PWD/disk.iso"
+	contains "$(qemu-img info "$LIMA_HOME/b/disk")" "backing file format: qcow2"
+}
+
+@test "a format we cannot read is refused by its name" {
+	qemu-img create -q -f vpc -o subformat=fixed disk.raw 4M
+	template "$PWD/disk.raw" <<<'firmware: {legacyBIOS: true}'
+	run -1 create
+	contains "$output" VHD
+	[ ! -e "$LIMA_HOME/b" ]
+}
+
+@test "an ISO starts directly with its loader's words; what was read out of it is used again" {
+	iso a.iso "$LOADER"
+	template "$PWD/a.iso" <<<'guest: {kernelArgs: [nomodeset]}'
+	create
+	equals "$(plan boot)" direct
+	contains "$(plan cmdline)" "modules=loop,squashfs alpine_dev=LABEL=x console=tty0 quiet console=ttyS0 psi=1"
+	contains "$(plan cmdline)" " nomodeset"
+	cmp kernel "$(plan kernel)"
+	cmp initrd "$(plan initrd)"
+	equals "$(plan initrd_base)" null
+	local kernel
+	kernel=$(plan kernel)
+	limactl-c delete b
+	create
+	equals "$(plan kernel)" "$kernel"
+	equals "$(find "$XDG_CACHE_HOME/limactl-c/boot" -mindepth 1 -maxdepth 1 | wc -l)" 1
+	# Another ISO in its place is another one.
+	sleep 0.01
+	iso a.iso "${LOADER/quiet/loud}"
+	limactl-c delete b
+	create
+	contains "$(plan cmdline)" "loud"
+}
+
+@test "directBoot: false leaves an ISO to its own loader; true insists" {
+	iso a.iso "$LOADER"
+	template "$PWD/a.iso" <<<$'guest: {directBoot: false}\nfirmware: {legacyBIOS: true}'
+	create
+	equals "$(plan boot)" bios
+	equals "$(plan kernel)" null
+	limactl-c delete b
+	iso b.iso
+	template "$PWD/b.iso" <<<'firmware: {legacyBIOS: true}'
+	run -0 create
+	contains "$output" "Direct boot is not possible, the ISO's own loader starts it"
+	equals "$(plan boot)" bios
+	limactl-c delete b
+	template "$PWD/b.iso" <<<'guest: {directBoot: true}'
+	run -1 create
+	contains "$output" "guest.directBoot: "
+	contains "$output" "no configuration of a boot loader"
+	equals "$(find "$XDG_CACHE_HOME/limactl-c/boot" -name 'tmp.*')" ""
+}
+
+@test "directBoot: true of a disk without a kernel is refused in words" {
+	qemu-img create -q -f qcow2 disk 100M
+	template "$PWD/disk" <<<'guest: {directBoot: true}'
+	run -1 create
+	contains "$output" "this image comes without a kernel"
+}
+
+@test "the template's words for its kernel come first, once; list shows the whole line" {
+	qemu-img create -q -f qcow2 disk 100M
+	echo kernel >kernel
+	cat >t.yaml <<-YAML
+		images:
+		- location: $PWD/disk
+		  arch: x86_64
+		  kernel: {location: $PWD/kernel, cmdline: "root=/dev/vda1 console=ttyS0,115200 ro"}
+		arch: x86_64
+		disk: 1GiB
+		guest: {kernelArgs: [root=/dev/vda2]}
+	YAML
+	create
+	contains "$(limactl-c list b --json | jq -r .kernelCmdline)" "console=ttyS0,115200 ro quiet psi=1 panic=-1 "
+	equals "$(plan cmdline | grep -o 'root=\S*' | tr '\n' ' ')" "root=/dev/vda2 "
+	equals "$(plan cmdline | grep -o 'console=\S*' | tr '\n' ' ')" "console=ttyS0,115200 "
+	equals "$(plan initrd)" null
+}
+
+@test "an arm64 kernel in an EFI image is unwrapped into the cache, once" {
+	local payload
+	payload=$(printf 'the plain kernel' | gzip -n | od -An -v -tx1 | tr -d ' \n')
+	{
+		printf 'MZ\0\0zimg\x40\0\0\0%b\0\0\0' "\\x$(printf %02x $((${#payload} / 2)))"
+		head -c 8 /dev/zero
+		printf 'gzip'
+		head -c 36 /dev/zero
+		# shellcheck disable=SC2001
+		printf '%b' "$(sed 's/../\\x&/g' <<<"$payload")"
+	} >kernel
+	qemu-img create -q -f qcow2 disk 100M
+	echo initrd >initrd
+	cat >t.yaml <<-YAML
+		arch: aarch64
+		images:
+		- location: $PWD/disk
+		  arch: aarch64
+		  kernel: {location: $PWD/kernel}
+		  initrd: {location: $PWD/initrd}
+		disk: 1GiB
+		guest: {init: lean}
+	YAML
+	for i in 1 2; do
+		create
+		equals "$(cat "$(plan kernel)")" "the plain kernel"
+		limactl-c delete b
+	done
+	equals "$(find "$XDG_CACHE_HOME/limactl-c/boot" -mindepth 1 -maxdepth 1 | wc -l)" 1
+}
+
+@test "UEFI's variables: a store of the instance's own, made once" {
+	qemu-img create -q -f qcow2 disk 100M
+	template "$PWD/disk" </dev/null
+	create
+	equals "$(plan boot)" uefi
+	cmp "$(plan vars)" "$(plan vars_template)"
+	equals "$(stat -c %a "$(plan vars)")" 600
+	[ "$(plan vars)" = "$LIMA_HOME/b/efi-vars.fd" ]
+}
