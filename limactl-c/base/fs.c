@@ -75,8 +75,8 @@ int fs_sync_parent(const char *path, struct err *e)
 
 int fs_write_atomic(const char *path, const void *p, size_t n, mode_t mode, struct err *e)
 {
-	auto_free char *tmp = xasprintf("%s.XXXXXX.tmp", path);
-	auto_close int fd = mkostemps(tmp, 4, O_CLOEXEC);
+	auto_free char *end = xasprintf(".%ld" FS_WRITTEN, (long)getpid()), *tmp = xasprintf("%s.XXXXXX%s", path, end);
+	auto_close int fd = mkostemps(tmp, (int)strlen(end), O_CLOEXEC);
 
 	if (fd < 0)
 		return err_errno(e, "create %s", tmp);

@@ -13,7 +13,9 @@ int fs_mkdir(const char *path, mode_t mode, struct err *e);
 /* Makes a folder and those above it that are missing; one that is there already keeps its mode. */
 int fs_mkdirs(const char *path, mode_t mode, struct err *e);
 
-/* Writes a file by a temporary one beside it, fsync and rename: readers see the old bytes or all of the new. */
+/* Writes a file by a temporary one beside it, fsync and rename: readers see the old bytes or all of the new. A killed writer
+ * leaves NAME.XXXXXX.PID.tmp. */
+#define FS_WRITTEN ".tmp"
 int fs_write_atomic(const char *path, const void *p, size_t n, mode_t mode, struct err *e);
 
 /* fsync of the folder, so that a rename in it lasts. */

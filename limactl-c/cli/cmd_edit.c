@@ -1,5 +1,7 @@
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -71,44 +73,56 @@ static void reject(const struct setup *s, const char *what)
 		say_info("The rejected text is kept in %s/%s; %s stays as it was", here ? here : ".", REJECTED, what);
 }
 
-/* Nobody starts or changes it meanwhile. */
-static int store(const struct inst *i, const struct setup *s, const struct buf *before, struct err *e)
+/* Puts the text in place of before; an editor may have been open for long. */
+static int store(const char *path, const struct setup *s, const struct buf *before, mode_t mode, struct err *e)
 {
-	auto_hold hold = INST_HOLD_INIT;
 	auto_buf now = BUF_INIT(SETUP_TEXT_MAX);
 
-	if (inst_hold(i, &hold, e) < 0 || io_read_file(s->label, &now, e) < 0)
+	if (io_read_file(path, &now, e) < 0)
 		return -1;
 	if (now.len != before->len || memcmp(now.data, before->data, now.len) != 0)
-		return err_set(e, ERR_STATE, "%s was changed by somebody else meanwhile", s->label);
-	return fs_write_atomic(s->label, s->text.data, s->text.len, 0644, e);
+		return err_set(e, ERR_STATE, "%s was changed by somebody else meanwhile", path);
+	return fs_write_atomic(path, s->text.data, s->text.len, mode, e);
+}
+
+/* Nobody starts it or changes it by a command meanwhile. */
+static int change_instance(const struct inst *i, const struct call *call, const char *what, struct err *e)
+{
+	const struct edit_cmd_opts *o = call->opts;
+	auto_hold hold = INST_HOLD_INIT;
+	auto_buf before = BUF_INIT(SETUP_TEXT_MAX);
+	auto_setup s = SETUP_INIT;
+	int rc;
+
+	s.rules = o->rules;
+	/* An editor is not waited for. */
+	if ((edit_given(&o->edit) && inst_hold(i, &hold, e) < 0) || setup_read_inst(&s, i, e) < 0)
+		return -1;
+	buf_add(&before, s.text.len ? s.text.data : "", s.text.len);
+	rc = change(&s, call, false, what, e);
+	if (rc <= 0)
+		return rc;
+	if (make_check(i, &s, e) < 0 || (!edit_given(&o->edit) && inst_hold(i, &hold, e) < 0) ||
+	    store(s.label, &s, &before, 0644, e) < 0) {
+		reject(&s, what);
+		return -1;
+	}
+	say_info("Changed %s", what);
+	return 0;
 }
 
 static int edit_instance(const struct inst *i, const struct call *call, struct err *e)
 {
 	const struct edit_cmd_opts *o = call->opts;
 	auto_free char *what = xasprintf("instance \"%s\"", i->name);
-	auto_buf before = BUF_INIT(SETUP_TEXT_MAX);
-	auto_setup s = SETUP_INIT;
 	enum inst_status status = inst_status(i);
-	int rc;
 
-	s.rules = o->rules;
 	if (status == INST_RUNNING || status == INST_ORPHAN)
 		return err_set(e, ERR_STATE, "%s is running: stop it first", what);
-	if (setup_read_inst(&s, i, e) < 0)
+	if (change_instance(i, call, what, e) < 0)
 		return -1;
-	buf_add(&before, s.text.len ? s.text.data : "", s.text.len);
-	rc = change(&s, call, false, what, e);
-	if (rc > 0) {
-		if (make_check(i, &s, e) < 0 || store(i, &s, &before, e) < 0) {
-			reject(&s, what);
-			return -1;
-		}
-		say_info("Changed %s", what);
-	}
-	if (rc < 0 || !o->start)
-		return rc < 0 ? -1 : 0;
+	if (!o->start)
+		return 0;
 	return make_ready(i, NULL, &o->rules, e) < 0 ? -1 : launch(i, 0, false, e);
 }
 
@@ -125,10 +139,22 @@ static int check_file(const struct setup *s, struct err *e)
 	return setup_check(&whole, e);
 }
 
+/* Of several who write it at once, all but the first see that. */
+static int store_file(const char *path, const struct setup *s, const struct buf *before, mode_t mode, struct err *e)
+{
+	auto_close int lock = open(path, O_RDONLY | O_CLOEXEC);
+
+	/* Some file systems have no locks; two must meet within microseconds then. */
+	if (lock >= 0)
+		flock(lock, LOCK_EX);
+	return store(path, s, before, mode, e);
+}
+
 static int edit_file(const char *path, const struct call *call, struct err *e)
 {
 	const struct edit_cmd_opts *o = call->opts;
 	auto_free char *what = xasprintf("\"%s\"", path), *real = NULL;
+	auto_buf before = BUF_INIT(SETUP_TEXT_MAX);
 	auto_setup s = SETUP_INIT;
 	struct stat st;
 	int rc;
@@ -145,10 +171,11 @@ static int edit_file(const char *path, const struct call *call, struct err *e)
 		return err_errno(e, "%s", path);
 	if (setup_read(&s, path, e) < 0)
 		return -1;
+	buf_add(&before, s.text.len ? s.text.data : "", s.text.len);
 	rc = change(&s, call, true, what, e);
 	if (rc <= 0)
 		return rc;
-	if (check_file(&s, e) < 0 || fs_write_atomic(real, s.text.data, s.text.len, st.st_mode & 0777, e) < 0) {
+	if (check_file(&s, e) < 0 || store_file(real, &s, &before, st.st_mode & 0777, e) < 0) {
 		reject(&s, what);
 		return -1;
 	}

@@ -149,8 +149,12 @@ int make_check_edit(const struct inst *i, const struct edit *edit, const struct 
 int make_ready(const struct inst *i, const struct edit *edit, const struct setup_rules *rules, struct err *e)
 {
 	CLEANUP(plan_free) struct plan former = { 0 };
+	auto_hold hold = INST_HOLD_INIT;
 	auto_setup s = SETUP_INIT;
 
+	/* Two changes at once would leave one of them. */
+	if (edit && edit_given(edit) && inst_hold(i, &hold, e) < 0)
+		return -1;
 	load_former(i, &former);
 	if (read_edited(&s, i, edit, rules, e) < 0 || setup_check(&s, e) < 0 ||
 	    check_disk(&former, &s, e) < 0 || setup_plan(&s, i->name, i->dir, former.name ? &former : NULL, e) < 0 ||

@@ -69,35 +69,42 @@ static int rename_new(const char *from, const char *to)
 #endif
 }
 
-/* What a process has in hand: ".NAME.PID.new" while it makes a folder, ".NAME.PID.deleted" while it removes one. */
 #define MADE ".new"
 #define DELETED ".deleted"
 
-/* The PID of such a name, else 0. */
+/* The process that has this entry of a folder in hand, else 0. */
 static pid_t owner(const char *entry)
 {
-	const char *end = ends_with(entry, MADE) ? MADE : ends_with(entry, DELETED) ? DELETED : NULL;
-	auto_free char *name = xstrdup(entry);
-	char *dot;
+	static const struct {
+		const char *end; /* behind the PID */
+		bool hidden;
+	} kinds[] = { { MADE, true }, { DELETED, true }, { FS_WRITTEN, false } };
 
-	if (name[0] != '.' || !end)
-		return 0;
-	name[strlen(name) - strlen(end)] = '\0';
-	dot = strrchr(name, '.');
-	return dot == name ? 0 : (pid_t)atol(dot + 1);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		size_t n = strlen(entry), end = strlen(kinds[i].end);
+		auto_free char *name = NULL;
+		const char *dot;
+
+		if (!ends_with(entry, kinds[i].end) || (kinds[i].hidden && *entry != '.'))
+			continue;
+		name = xstrndup(entry, n - end);
+		dot = strrchr(name, '.');
+		return !dot || dot == name ? 0 : (pid_t)atol(dot + 1);
+	}
+	return 0;
 }
 
-/* What a process that was killed has left, disks and all: nobody else would ever find it. */
-static void finish_others(const char *home)
+void folder_sweep(const char *dir)
 {
-	CLEANUP(closedirp) DIR *d = opendir(home);
+	CLEANUP(closedirp) DIR *d = opendir(dir);
 	struct dirent *de;
 
 	while (d && (de = readdir(d))) {
-		auto_free char *path = xasprintf("%s/%s", home, de->d_name);
+		auto_free char *path = xasprintf("%s/%s", dir, de->d_name);
 		pid_t pid = owner(de->d_name);
 		struct err ignored = { 0 };
 
+		/* Disks and all: nobody else would ever find it. */
 		if (pid > 0 && kill(pid, 0) < 0 && errno == ESRCH)
 			fs_remove_tree(path, &ignored);
 	}
@@ -120,7 +127,7 @@ int folder_make(const char *home, const char *name, const char *what,
 	auto_free char *tmp = xasprintf("%s/.%s.%ld" MADE, home, name, (long)getpid());
 	struct err ignored = { 0 };
 
-	finish_others(home);
+	folder_sweep(home);
 	if (fs_remove_tree(tmp, e) < 0)
 		return -1;
 	if (mkdir(tmp, 0700) < 0)
@@ -141,6 +148,6 @@ int folder_remove(const char *home, const char *name, struct err *e)
 		return -1;
 	if (rename(dir, gone) < 0)
 		return err_errno(e, "delete %s", dir);
-	finish_others(home);
+	folder_sweep(home);
 	return fs_remove_tree(gone, e);
 }

@@ -19,6 +19,9 @@ int folder_make(const char *home, const char *name, const char *what,
 /* Moves a folder of home to home/name, where nothing may be yet. */
 int folder_move(const char *from, const char *home, const char *name, const char *what, struct err *e);
 
+/* Removes what killed processes have left in dir: such folders, and files they were writing (fs_write_atomic()). */
+void folder_sweep(const char *dir);
+
 int folder_remove(const char *home, const char *name, struct err *e);
 
 #endif

@@ -18,6 +18,8 @@
 #include "limactl-c/store/lock.h"
 #include "limactl-c/store/paths.h"
 
+enum { HOLD_TRIES = 20 }; /* of lock_take(), each of which waits a little */
+
 int inst_check_name(const char *name, struct err *e)
 {
 	return folder_check_name(name, "instance", e);
@@ -169,19 +171,6 @@ int inst_rename(const struct inst *i, const char *name, struct inst *out, struct
 	return 0;
 }
 
-int inst_lock(const struct inst *i, bool vm, bool keep, struct err *e)
-{
-	auto_free char *path = path_in(i->dir, vm ? PATH_VM_LOCK : PATH_HA_LOCK);
-	auto_close int fd = lock_take(path, e);
-
-	if (fd < 0)
-		return e->kind == ERR_EXISTS ? err_set(e, ERR_EXISTS, "%s of instance \"%s\" is running already",
-						       vm ? "the machine" : "the host agent", i->name) : -1;
-	if (keep && fcntl(fd, F_SETFD, 0) < 0)
-		return err_errno(e, "lock %s", path);
-	return steal_fd(&fd);
-}
-
 static bool is_locked(const char *dir, enum path_name lock)
 {
 	auto_free char *path = path_in(dir, lock);
@@ -215,12 +204,45 @@ const char *inst_status_word(enum inst_status s)
 	return words[s];
 }
 
+static int in_use(const struct inst *i, enum err_kind kind, struct err *e)
+{
+	return err_set(e, kind, "another command is working on instance \"%s\"; try again when it is done", i->name);
+}
+
+int inst_lock(const struct inst *i, bool vm, bool keep, struct err *e)
+{
+	auto_free char *path = path_in(i->dir, vm ? PATH_VM_LOCK : PATH_HA_LOCK);
+	auto_close int fd = lock_take(path, e);
+
+	if (fd < 0 && e->kind == ERR_EXISTS)
+		return is_locked(i->dir, PATH_HOLD_LOCK) ? in_use(i, ERR_EXISTS, e) :
+			       err_set(e, ERR_EXISTS, "%s of instance \"%s\" is running already",
+				       vm ? "the machine" : "the host agent", i->name);
+	if (fd < 0 || (keep && fcntl(fd, F_SETFD, 0) < 0))
+		return fd < 0 ? -1 : err_errno(e, "lock %s", path);
+	return steal_fd(&fd);
+}
+
+/* A folder in the place of a lock is nobody's. */
+static int hold_lock(const struct inst *i, enum path_name lock, int (*take)(const char *path, struct err *e), int *fd,
+		     struct err *e)
+{
+	auto_free char *path = path_in(i->dir, lock);
+
+	*fd = take(path, e);
+	return *fd < 0 && e->errnum != EISDIR ? -1 : 0;
+}
+
 int inst_hold(const struct inst *i, struct inst_hold *h, struct err *e)
 {
+	int tries = HOLD_TRIES;
+
 	*h = (struct inst_hold)INST_HOLD_INIT;
-	/* A folder in the place of a lock is nobody's. */
-	if (((h->ha = inst_lock(i, false, false, e)) >= 0 || e->errnum == EISDIR) &&
-	    ((h->vm = inst_lock(i, true, false, e)) >= 0 || e->errnum == EISDIR)) {
+	while (hold_lock(i, PATH_HOLD_LOCK, lock_take, &h->held, e) < 0)
+		if (e->kind != ERR_EXISTS || !--tries)
+			return e->kind == ERR_EXISTS ? in_use(i, ERR_STATE, e) : -1;
+	if (hold_lock(i, PATH_HA_LOCK, lock_share, &h->ha, e) == 0 && hold_lock(i, PATH_VM_LOCK, lock_share, &h->vm, e) == 0) {
+		folder_sweep(i->dir);
 		*e = (struct err){ 0 };
 		return 0;
 	}
@@ -230,10 +252,11 @@ int inst_hold(const struct inst *i, struct inst_hold *h, struct err *e)
 
 void inst_release(struct inst_hold *h)
 {
-	if (h->ha >= 0)
-		close(h->ha);
-	if (h->vm >= 0)
-		close(h->vm);
+	const int fd[] = { h->held, h->ha, h->vm };
+
+	for (size_t i = 0; i < sizeof(fd) / sizeof(*fd); i++)
+		if (fd[i] >= 0)
+			close(fd[i]);
 	*h = (struct inst_hold)INST_HOLD_INIT;
 }
 

@@ -50,15 +50,17 @@ int inst_delete(const struct inst *i, struct err *e);
 enum inst_status inst_status(const struct inst *i);
 const char *inst_status_word(enum inst_status s); /* Lima's: Stopped, Running, Broken */
 
-/* Takes one of the locks; the descriptor holds it (inheritable when keep). ERR_EXISTS: another process holds it. */
+/* Takes one of the locks; the descriptor holds it (inheritable when keep). ERR_EXISTS: another process holds it, or the
+ * instance. */
 int inst_lock(const struct inst *i, bool vm, bool keep, struct err *e);
 
-/* Both locks of a stopped instance, so that nobody starts it meanwhile. */
+/* A stopped instance, for one command at a time: nobody starts it meanwhile. It stays stopped to who looks. */
 struct inst_hold {
-	int ha, vm; /* -1: none, for something else lies in the place of the lock */
+	int held, ha, vm; /* -1: none, for something else lies in the place of the lock */
 };
-#define INST_HOLD_INIT { -1, -1 }
-int inst_hold(const struct inst *i, struct inst_hold *h, struct err *e); /* ERR_STATE: it is running */
+#define INST_HOLD_INIT { -1, -1, -1 }
+/* Waits a little for another command. ERR_STATE: it is running, or somebody else's for longer. */
+int inst_hold(const struct inst *i, struct inst_hold *h, struct err *e);
 void inst_release(struct inst_hold *h);
 #define auto_hold CLEANUP(inst_release) struct inst_hold
 

@@ -31,10 +31,10 @@ static int try_lock(const char *path, int flags, int operation)
 	return steal_fd(&fd);
 }
 
-int lock_take(const char *path, struct err *e)
+static int lock(const char *path, int operation, struct err *e)
 {
 	for (int n = 0; n < LOCK_TRIES; n++) {
-		int fd = try_lock(path, O_RDWR | O_CREAT, LOCK_EX);
+		int fd = try_lock(path, O_RDWR | O_CREAT, operation);
 
 		if (fd >= 0)
 			return fd;
@@ -43,6 +43,16 @@ int lock_take(const char *path, struct err *e)
 		nanosleep(&(struct timespec){ .tv_nsec = LOCK_PAUSE_NS }, NULL);
 	}
 	return err_set(e, ERR_EXISTS, "%s is held by another process", path);
+}
+
+int lock_take(const char *path, struct err *e)
+{
+	return lock(path, LOCK_EX, e);
+}
+
+int lock_share(const char *path, struct err *e)
+{
+	return lock(path, LOCK_SH, e);
 }
 
 bool lock_is_held(const char *path)

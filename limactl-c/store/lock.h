@@ -10,7 +10,10 @@
  * ERR_EXISTS: another process holds it. */
 int lock_take(const char *path, struct err *e);
 
-/* Whether somebody holds it now. */
+/* The same, together with others who share it: nobody can take it meanwhile. To who looks it is free. */
+int lock_share(const char *path, struct err *e);
+
+/* Whether somebody has taken it. */
 bool lock_is_held(const char *path);
 
 #endif

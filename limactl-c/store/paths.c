@@ -18,6 +18,7 @@ static const char *const files[] = {
 	[PATH_PROTECTED] = "protected",
 	[PATH_PLAN] = "plan.json",
 	[PATH_HA_LOCK] = "ha.lock",
+	[PATH_HOLD_LOCK] = "hold.lock",
 	[PATH_HA_PID] = "ha.pid",
 	[PATH_HA_SOCK] = "ha.sock",
 	[PATH_HA_STDOUT] = "ha.stdout.log",

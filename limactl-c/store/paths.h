@@ -11,6 +11,7 @@ enum path_name {
 	PATH_PROTECTED,   /* protected */
 	PATH_PLAN,        /* plan.json */
 	PATH_HA_LOCK,     /* ha.lock: flock held by the living host agent */
+	PATH_HOLD_LOCK,   /* hold.lock: flock held by a command that changes or copies what stands still */
 	PATH_HA_PID,      /* ha.pid: for compatibility only */
 	PATH_HA_SOCK,     /* ha.sock: control socket */
 	PATH_HA_STDOUT,   /* ha.stdout.log: event lines */

@@ -147,7 +147,7 @@ soon() {
 
 @test "a folder in the place of a lock does not keep an instance from being deleted" {
 	limactl-c create --tty=false --name=a "$LIMA_HOME/fake.yaml"
-	mkdir "$LIMA_HOME/a/ha.lock" "$LIMA_HOME/a/vm.lock"
+	mkdir "$LIMA_HOME/a/ha.lock" "$LIMA_HOME/a/vm.lock" "$LIMA_HOME/a/hold.lock"
 	run -0 limactl-c delete -f a
 	[ ! -e "$LIMA_HOME/a" ]
 }

@@ -112,3 +112,55 @@ findings() {
 	contains "$output" "t.yaml:1:23: base: unknown key \`digset\`; did you mean digest?"
 	[ ! -e a ]
 }
+
+# at_once COMMAND...: six of it, each with its number in place of @; how many succeeded.
+at_once() {
+	local n pids=() done=0
+	for n in 1 2 3 4 5 6; do
+		"${@//@/$n}" >"out.$n" 2>&1 3>&- &
+		pids+=($!)
+	done
+	for n in "${pids[@]}"; do
+		wait "$n" && done=$((done + 1))
+	done
+	echo "$done"
+}
+
+@test "changes made at once: each is there, or its command failed" {
+	limactl-c create --tty=false --name a fake.yaml
+	equals "$(at_once limactl-c edit a --set '.env.A@ = "x"')" 6
+	equals "$(grep -c '  A[1-6]: x' a/lima.yaml)" 6
+	equals "$(at_once limactl-c edit ./fake.yaml --set '.env.A@ = "x"')" "$(grep -c '  A[1-6]: x' fake.yaml)"
+	equals "$(at_once limactl-c start a --set '.env.B@ = "x"')" "$(grep -c '  B[1-6]: x' a/lima.yaml)"
+}
+
+@test "a command that copies or changes a stopped instance does not make it look running; others wait or say so" {
+	limactl-c create --tty=false --name a fake.yaml
+	exec 9>a/hold.lock
+	flock 9
+	equals "$(limactl-c list --json a | jq -r .status)" Stopped
+	run -1 limactl-c edit --cpus 2 a
+	contains "$output" "another command is working on instance"
+	run -1 limactl-c clone a b
+	contains "$output" "another command is working on instance"
+	exec 9>&-
+	limactl-c edit --cpus 2 a
+}
+
+@test "an edit killed at any moment: the old text or the new one, and nothing beside it after the next" {
+	local n
+	limactl-c create --tty=false --name a fake.yaml
+	for n in {1..40}; do
+		limactl-c edit a --cpus $((n % 8 + 1)) >/dev/null 2>&1 3>&- &
+		sleep "0.0$((n % 3))$((n % 10))"
+		kill -9 $! 2>/dev/null || true
+		wait $! 2>/dev/null || true
+		limactl-c validate a/lima.yaml 2>/dev/null
+	done
+	touch "a/notes.tmp" "a/lima.yaml.abcdef.$$.tmp"
+	bash -c 'exit' &
+	wait $!
+	touch "a/lima.yaml.abcdef.$!.tmp"
+	limactl-c edit a --memory 1
+	equals "$(cd a && echo *.tmp)" "lima.yaml.abcdef.$$.tmp notes.tmp"
+}

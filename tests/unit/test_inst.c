@@ -387,6 +387,31 @@ static void test_what_runs_is_neither_cloned_nor_renamed(void **state)
 	inst_fini(&a);
 }
 
+static void test_one_command_at_a_time_holds_what_is_stopped(void **state)
+{
+	struct inst a = create("a");
+	struct err e = { 0 };
+	struct inst_hold first, second;
+	int lock;
+
+	(void)state;
+	assert_int_equal(inst_hold(&a, &first, &e), 0);
+	assert_int_equal(inst_status(&a), INST_STOPPED);
+	assert_int_equal(inst_hold(&a, &second, &e), -1);
+	assert_int_equal(e.kind, ERR_STATE);
+	assert_non_null(strstr(e.msg, "another command is working on instance \"a\""));
+	assert_int_equal(inst_lock(&a, false, false, &e), -1);
+	assert_int_equal(e.kind, ERR_EXISTS);
+	assert_non_null(strstr(e.msg, "another command"));
+	inst_release(&first);
+	lock = inst_lock(&a, false, false, &e);
+	assert_true(lock >= 0);
+	assert_int_equal(inst_hold(&a, &second, &e), -1);
+	assert_non_null(strstr(e.msg, "is running"));
+	close(lock);
+	inst_fini(&a);
+}
+
 static void test_rename(void **state)
 {
 	struct inst a = create("a"), b = create("b"), c;
@@ -433,6 +458,7 @@ int main(void)
 		T(test_clone),
 		T(test_clone_that_fails_leaves_nothing),
 		T(test_what_runs_is_neither_cloned_nor_renamed),
+		T(test_one_command_at_a_time_holds_what_is_stopped),
 		T(test_rename),
 		T(test_what_a_killed_process_was_making_goes_away),
 		T(test_looking_does_not_disturb),
