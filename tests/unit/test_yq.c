@@ -178,6 +178,7 @@ static void test_bounds(void **state)
 	assert_refused("a: 1\n", repeated(".b = ", "(1 + ", 300, repeated("1", ")", 300, "")),
 		       "nested more than 200 deep");
 	assert_refused("a: 1\n", repeated(".b = ", "[", 100, repeated("", "]", 100, "")), "nested more than 64 deep");
+	assert_refused("a: 1\n", repeated(".[\"", "k", 257, "\"] = 1"), "at most 256 characters");
 	assert_refused("a: 1\n", ".b[60000] = 1", "more than 50000 items");
 	assert_refused("a: 1\n", ".l[49999] = 1 | .m[49999] = 1", "holds more than 50000 values");
 	assert_refused("a: x\n", ".a = .a * 9000000", "too long");
