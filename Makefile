@@ -121,7 +121,7 @@ $(OUT)/replay_%: $(OUT)/obj/tests/fuzz/%.c.o $(OUT)/obj/tests/fuzz/replay.c.o $(
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(OUT)/core.a $(TEST_LIBS)
 # libFuzzer programs, sanitized, from objects of their own (gcc has given the warnings). FUZZED: those that CI runs for FUZZ_SECONDS each.
 FUZZ_SECONDS ?= 10
-FUZZED := config size
+FUZZED := config size yq gotmpl yaml patch merge
 FUZZ_CC ?= clang-14
 FUZZ_SAN := -fsanitize=address,undefined -fno-sanitize-recover=all
 $(OUT)/fuzz/%.o: % Makefile VERSION
