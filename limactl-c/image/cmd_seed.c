@@ -1,5 +1,4 @@
 /* image seed - the ISO a guest's cloud-init, or alpine-lima's lima-init, reads at its first boot. */
-#include "lib/io.h"
 #include "limactl-c/image/command.h"
 #include "limactl-c/image/iso_write.h"
 
@@ -7,16 +6,11 @@ enum { OPT_LABEL, OPT_OUT, OPT_LIST };
 
 static int run(const struct command_line *c, struct err *e)
 {
-	const char *out = c->opt[OPT_OUT], *list = c->opt[OPT_LIST];
-	auto_buf text = BUF_INIT(MANIFEST_BYTES_MAX);
+	const char *out = c->opt[OPT_OUT];
 	auto_manifest m = MANIFEST_INIT;
 	auto_newfile f = NEWFILE_INIT;
 
-	if (io_read_file(list, &text, e) < 0)
-		return -1;
-	if (manifest_parse(&m, text.data ? text.data : "", text.len, e) < 0)
-		return err_wrap(e, "%s", list);
-	if (newfile_open(&f, out, e) < 0 || iso_write(&f, c->opt[OPT_LABEL], &m, e) < 0)
+	if (manifest_read(&m, c->opt[OPT_LIST], e) < 0 || newfile_open(&f, out, e) < 0 || iso_write(&f, c->opt[OPT_LABEL], &m, e) < 0)
 		return -1;
 	/* It carries the instance's settings, so it is the owner's alone. */
 	return newfile_commit(&f, out, 0600, false, e);

@@ -3,6 +3,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "lib/buf.h"
+#include "lib/io.h"
 #include "limactl-c/base/mem.h"
 
 enum { GUEST_PATH_MAX = 255, MODE_DIGITS_MAX = 4 };
@@ -98,4 +100,13 @@ int manifest_parse(struct manifest *m, const char *text, size_t len, struct err 
 			return -1;
 	}
 	return 0;
+}
+
+int manifest_read(struct manifest *m, const char *path, struct err *e)
+{
+	auto_buf text = BUF_INIT(MANIFEST_BYTES_MAX);
+
+	if (io_read_file(path, &text, e) < 0)
+		return -1;
+	return manifest_parse(m, text.data ? text.data : "", text.len, e) < 0 ? err_wrap(e, "%s", path) : 0;
 }

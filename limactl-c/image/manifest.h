@@ -25,6 +25,7 @@ struct manifest {
 
 /* Parses len bytes; ERR_INVALID names the line. */
 int manifest_parse(struct manifest *m, const char *text, size_t len, struct err *e);
+int manifest_read(struct manifest *m, const char *path, struct err *e); /* a file's text */
 void manifest_free(struct manifest *m);
 
 #define auto_manifest CLEANUP(manifest_free) struct manifest
