@@ -17,6 +17,7 @@ static const struct cmd *const cmds[] = {
 	&cmd_list,
 	&cmd_delete,
 	&cmd_disk,
+	&cmd_prune,
 	&cmd_validate,
 	&cmd_template,
 	&cmd_jsonschema,

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/io.h"
 #include "limactl-c/base/fs.h"
@@ -12,6 +13,7 @@
 #include "limactl-c/cli/source.h"
 #include "limactl-c/config/embed.h"
 #include "limactl-c/config/locator.h"
+#include "limactl-c/store/cache_use.h"
 #include "limactl-c/store/paths.h"
 #include "limactl-c/yaml/parse.h"
 #include "limactl-c/yaml/patch.h"
@@ -39,6 +41,8 @@ void setup_fini(struct setup *s)
 	found_free(&s->found);
 	for (size_t i = 0; i < PLAN_EXTRA_MAX; i++)
 		disk_fini(&s->disk[i]);
+	if (s->cache_use >= 0)
+		close(s->cache_use);
 }
 
 void setup_belongs(struct setup *s, const char *name, const char *dir)
@@ -297,6 +301,8 @@ int setup_plan(struct setup *s, const char *name, const char *dir, const struct 
 	    find_disks(s, extra, e) < 0)
 		return -1;
 	found_free(&s->found);
+	if (!s->host.fake && s->cache_use < 0)
+		s->cache_use = cache_use();
 	if (!s->host.fake && found_make(&s->found, &s->cfg, former, e) < 0)
 		return -1;
 	images = found_images(&s->found);

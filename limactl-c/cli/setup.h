@@ -47,11 +47,12 @@ struct setup {
 	struct cfg cfg;
 	struct plan plan;
 	struct found found;
+	int cache_use; /* descriptor: nothing is pruned until a plan names the images found (store/cache_use.h) */
 	bool disks_later; /* one of additionalDisks may be made before the start */
 	struct disk disk[PLAN_EXTRA_MAX]; /* additionalDisks; no name: not there */
 };
 
-#define SETUP_INIT { .text = BUF_INIT(SETUP_TEXT_MAX) }
+#define SETUP_INIT { .text = BUF_INIT(SETUP_TEXT_MAX), .cache_use = -1 }
 void setup_fini(struct setup *s);
 #define auto_setup CLEANUP(setup_fini) struct setup
 

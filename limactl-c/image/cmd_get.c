@@ -139,16 +139,6 @@ static int download(const struct request *r, const char *key, const char *valida
 	return check_download(&p, f, &s, got, e) < 0 ? err_wrap(e, "%s", r->location) : 0;
 }
 
-/* The name of a URL in the cache. */
-static int url_key(const char *url, struct digest *key, struct err *e)
-{
-	struct hash *h = hash_new(NULL, e);
-	int rc = !h || hash_add(h, url, strlen(url), e) < 0 || hash_end(h, key, e) < 0 ? -1 : 0;
-
-	hash_free(h);
-	return rc;
-}
-
 /* What Lima has of the URL, as an object of ours; false: nothing that will do. */
 static bool take_from_lima(const struct request *r, const struct digest *key, struct newfile *f, struct digest *got)
 {
@@ -185,7 +175,7 @@ static char *get_url(const struct request *r, struct digest *object, struct err 
 	struct digest key, got;
 	char *path;
 
-	if (url_key(r->location, &key, e) < 0)
+	if (cache_url_key(r->location, &key, e) < 0)
 		return NULL;
 	path = find_url(r, key.hex, object);
 	/* Another process may be at the same download: we wait here, and look again. */

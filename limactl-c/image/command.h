@@ -40,6 +40,7 @@ extern const struct command command_import;
 extern const struct command command_initrd;
 extern const struct command command_inspect;
 extern const struct command command_kernel;
+extern const struct command command_prune;
 extern const struct command command_seed;
 
 /* Sorts argv (after the command's name, NULL-terminated) into c; ERR_USAGE names what is wrong. */

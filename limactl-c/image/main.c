@@ -11,7 +11,7 @@
 
 static const struct command *const commands[] = {
 	&command_digest, &command_import, &command_get, &command_initrd, &command_extract, &command_disk,
-	&command_convert, &command_seed, &command_bootfiles, &command_kernel, &command_inspect,
+	&command_convert, &command_seed, &command_bootfiles, &command_kernel, &command_inspect, &command_prune,
 };
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };

@@ -1,0 +1,65 @@
+#include "limactl-c/store/cache_use.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "lib/cleanup.h"
+#include "limactl-c/base/fs.h"
+#include "limactl-c/base/mem.h"
+#include "limactl-c/base/sha256.h"
+#include "limactl-c/store/paths.h"
+
+/* Descriptor that holds the lock in this way; -1 with errno. */
+static int hold(const char *cache, int operation)
+{
+	auto_free char *path = xasprintf("%s/use.lock", cache);
+	auto_close int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+	int r = -1;
+
+	while (fd >= 0 && (r = flock(fd, operation)) < 0 && errno == EINTR)
+		;
+	return r < 0 ? -1 : steal_fd(&fd);
+}
+
+static void note_home(const char *cache)
+{
+	struct err none;
+	auto_free char *home = paths_home(&none), *dir = xasprintf("%s/homes", cache), *path = NULL;
+	uint8_t sum[SHA256_SIZE];
+	char hex[2 * SHA256_SIZE + 1];
+
+	if (!home || fs_mkdirs(dir, 0755, &none) < 0)
+		return;
+	sha256(home, strlen(home), sum);
+	for (size_t i = 0; i < SHA256_SIZE; i++)
+		snprintf(hex + 2 * i, 3, "%02x", sum[i]);
+	path = xasprintf("%s/%s", dir, hex);
+	if (symlink(home, path) < 0) {
+		/* It is there already; or the cache is not ours to write to, nor to prune. */
+	}
+}
+
+int cache_use(void)
+{
+	struct err none;
+	auto_free char *cache = paths_cache(&none);
+	int fd = cache && fs_mkdirs(cache, 0755, &none) == 0 ? hold(cache, LOCK_SH) : -1;
+
+	if (fd >= 0)
+		note_home(cache);
+	return fd;
+}
+
+int cache_use_alone(const char *cache, bool wait, struct err *e)
+{
+	int fd = hold(cache, LOCK_EX | (wait ? 0 : LOCK_NB));
+
+	if (fd >= 0)
+		return fd;
+	return errno == EWOULDBLOCK ? err_set(e, ERR_STATE, "an instance is being made from the cache just now") :
+				      err_errno(e, "cannot lock %s/use.lock", cache);
+}
