@@ -142,6 +142,36 @@ everything='grep -h jane /etc/passwd /etc/shadow /etc/sudoers.d/*; cat /etc/host
 	[[ $output != *sshfs* && $output != *iptables* ]]
 }
 
+key_lines() { bsdtar -xOf "$LIMA_HOME/box/cidata.iso" ssh_authorized_keys; }
+
+@test "keys: Lima's own is made when there is none, kept otherwise; those of ~/.ssh when asked for" {
+	rm "$LIMA_HOME/_config/user.pub"
+	make
+	equals "$(stat -c %a "$LIMA_HOME/_config/user")" 600
+	equals "$(key_lines)" "$(cat "$LIMA_HOME/_config/user.pub")"
+	contains "$(key_lines)" " lima"
+	[ "$(ls "$LIMA_HOME/_config")" = $'user\nuser.pub' ]
+	limactl-c delete -f box
+	export HOME=$LIMA_HOME/home
+	mkdir -p "$HOME/.ssh"
+	echo "ssh-rsa AAAA b@host" >"$HOME/.ssh/b.pub"
+	echo "ssh-rsa BBBB a@host" >"$HOME/.ssh/a.pub"
+	echo "nonsense" >"$HOME/.ssh/c.pub"
+	echo 'ssh: {loadDotSSHPubKeys: true}' >>"$LIMA_HOME/box.yaml"
+	run -0 make
+	contains "$output" "c.pub: its first line is no public key"
+	equals "$(key_lines)" "$(cat "$LIMA_HOME/_config/user.pub")"$'\nssh-rsa BBBB a@host\nssh-rsa AAAA b@host'
+}
+
+@test "a start without a change writes the same volume" {
+	make
+	cp "$LIMA_HOME/box/cidata.iso" "$LIMA_HOME/first.iso"
+	limactl-c edit --tty=false --set '.message = "hello"' box
+	limactl-c delete -f box
+	make
+	cmp "$LIMA_HOME/box/cidata.iso" "$LIMA_HOME/first.iso"
+}
+
 @test "util: versions are compared as numbers, fields of fstab come back as they were" {
 	cd "$BATS_TEST_DIRNAME/../../provision/cloud/util"
 	for case in "1.10.2 -gt 1.9" "1.2 -eq 1.2.0" "22.4.2-1 -ge 22.4" "9 -lt 10" "2.0 -ne 2.1" "1.0 -le 1"; do
