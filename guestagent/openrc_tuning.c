@@ -77,9 +77,36 @@ int openrc_commit(const struct setup *su, bool on, struct err *e)
 
 /* --- the guest's own Docker --- */
 
+/* OpenRC reads the file with the runlevel's name instead of the plain one. So the plain one stays the package's, also
+ * when that is installed later: apk would leave its own version beside a file that it finds there. */
+#define DOCKER_CONF "/etc/conf.d/docker"
+#define DOCKER_CONF_OURS DOCKER_CONF ".default"
+#define WRITTEN "# Written by lima-guestagent at each boot; changes are lost. Yours belong in " DOCKER_CONF ".\n"
+
+/* The service's options in the runlevel default: text, or NULL to leave them to the package. */
+static int docker_conf(const struct setup *su, const char *text, struct err *e)
+{
+	auto_buf old = BUF_INIT(SU_FILE_MAX);
+	char path[SU_PATH_MAX];
+	bool ours;
+
+	if (su_read(su, DOCKER_CONF_OURS, &old, e) < 0)
+		return -1;
+	ours = strncmp(old.data, WRITTEN, strlen(WRITTEN)) == 0;
+	if (text && !ours && exists(su, DOCKER_CONF_OURS))
+		return err_set(e, ERR_STATE, "%s is there already, and not ours", DOCKER_CONF_OURS);
+	if (text)
+		return su_write(su, DOCKER_CONF_OURS, text, 0644, e);
+	if (ours && unlink(su_path(su, DOCKER_CONF_OURS, path)) < 0)
+		return err_errno(e, "cannot remove %s", DOCKER_CONF_OURS);
+	return 0;
+}
+
 int openrc_docker(const struct setup *su, bool on, struct err *e)
 {
 	static const char text[] =
+		WRITTEN
+		"[ ! -e " DOCKER_CONF " ] || . " DOCKER_CONF "\n"
 		"[ -e /etc/docker/daemon.json ] || [ ! -e " RUN_DIR "/daemon.json ] ||\n"
 		"\tDOCKER_OPTS=\"${DOCKER_OPTS:-} --config-file " RUN_DIR "/daemon.json\"\n";
 	auto_buf json = BUF_INIT(4096);
@@ -88,7 +115,7 @@ int openrc_docker(const struct setup *su, bool on, struct err *e)
 	(void)on; /* two rows share the file */
 	own = !su_flag(su, "docker", false) &&
 	      (su_number(su, "tuning.dockerLogSize", 0) || su_number(su, "tuning.buildCache", 0));
-	if (exists(su, "/etc/conf.d") && su_block(su, "/etc/conf.d/docker", own ? text : "", e) < 0)
+	if (exists(su, "/etc/conf.d") && docker_conf(su, own ? text : NULL, e) < 0)
 		return -1;
 	if (!own)
 		return 0;

@@ -333,6 +333,8 @@ static void test_cloud_init_hotplug_is_off(void **state)
 	assert_string_equal(target_of("/etc/runlevels/default/cloud-init-hotplugd"), "/etc/init.d/cloud-init-hotplugd");
 }
 
+#define DOCKER_CONF "/etc/conf.d/docker"
+
 /* What the guest's own dockerd would be called with, asked of a shell as OpenRC does. */
 static void check_docker_opts(const char *want)
 {
@@ -340,9 +342,16 @@ static void check_docker_opts(const char *want)
 
 	/* The files it looks for are below our root. */
 	snprintf(command, sizeof(command),
-		 "sed '/-e/{s,/run/lima,%s/run/lima,;s,/etc/docker,%s/etc/docker,}' %s/etc/conf.d/docker >%s/opts && "
+		 "sed '/^#/d;/-e/{s, /run/lima, %s/run/lima,;s, /etc/, %s/etc/,g}' %s" DOCKER_CONF ".default >%s/opts && "
 		 "[ \"$(. %s/opts; echo $DOCKER_OPTS)\" = '%s' ]", root, root, root, root, root, want);
 	assert_int_equal(system(command), 0);
+}
+
+static void set_docker_limits(void)
+{
+	set("tuning.dockerLogSize", "10485760");
+	set("tuning.dockerLogFiles", "2");
+	set("tuning.buildCache", "2147483648");
 }
 
 static void test_limits_of_the_guests_own_docker(void **state)
@@ -352,11 +361,13 @@ static void test_limits_of_the_guests_own_docker(void **state)
 	struct err e;
 
 	(void)state;
-	put("/etc/conf.d/docker", "DOCKER_OPTS=\"-D\"\n");
-	set("tuning.dockerLogSize", "10485760");
-	set("tuning.dockerLogFiles", "2");
-	set("tuning.buildCache", "2147483648");
+	put("/etc/conf.d/syslog", "");
+	set_docker_limits();
 	configure();
+	/* The package comes later, and finds nothing of ours in its place. */
+	assert_false(is_there(DOCKER_CONF));
+	check_docker_opts("--config-file /run/lima/daemon.json");
+	put(DOCKER_CONF, "DOCKER_OPTS=\"-D\"\n");
 	check_docker_opts("-D --config-file /run/lima/daemon.json");
 	json = text_of(RUN_DIR "/daemon.json");
 	all = jx_parse(json, strlen(json), "daemon.json", &e);
@@ -368,7 +379,25 @@ static void test_limits_of_the_guests_own_docker(void **state)
 	/* The engine disk has services of ours. */
 	set("docker", "true");
 	configure();
-	assert_string_equal(text_of("/etc/conf.d/docker"), "DOCKER_OPTS=\"-D\"\n");
+	assert_false(is_there(DOCKER_CONF ".default"));
+	assert_string_equal(text_of(DOCKER_CONF), "DOCKER_OPTS=\"-D\"\n");
+}
+
+static void test_docker_options_of_the_user_stay(void **state)
+{
+	struct err e;
+
+	(void)state;
+	put(DOCKER_CONF ".default", "DOCKER_OPTS=\"-D\"\n");
+	set_docker_limits();
+	assert_int_equal(openrc_configure(&su, &e), 0);
+	assert_string_equal(text_of(DOCKER_CONF ".default"), "DOCKER_OPTS=\"-D\"\n");
+	assert_non_null(strstr(text_of(RUN_DIR "/setup.warnings"), DOCKER_CONF ".default"));
+	put(RUN_DIR "/setup.warnings", "");
+	set("tuning.dockerLogSize", "0");
+	set("tuning.buildCache", "0");
+	configure();
+	assert_string_equal(text_of(DOCKER_CONF ".default"), "DOCKER_OPTS=\"-D\"\n");
 }
 
 /* --- conf_edit --- */
@@ -413,6 +442,7 @@ int main(void)
 		T(test_boot_menu_is_asked),
 		T(test_cloud_init_hotplug_is_off),
 		T(test_limits_of_the_guests_own_docker),
+		T(test_docker_options_of_the_user_stay),
 		T(test_files_of_others_are_left_alone),
 	};
 
