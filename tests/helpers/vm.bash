@@ -26,14 +26,17 @@ vm_prepare() {
 }
 
 # Loads Debian's static busybox, which `make image` fetched, as the image `busybox` into the guest's engine.
-vm_busybox_image() {
+vm_busybox_image() { busybox_root | limactl-c shell vm docker import - busybox; }
+
+# A container's root with it and a page to serve, as tar.
+busybox_root() {
 	local root
 	root=$(mktemp -d)
 	mkdir -p "$root/bin" "$root/www"
 	cp "${XDG_CACHE_HOME:-$HOME/.cache}/limactl-c/names/busybox-$(uname -m)" "$root/bin/busybox"
 	ln -s busybox "$root/bin/sh"
 	echo "hello from the container" >"$root/www/index.html"
-	tar -C "$root" -c . | limactl-c shell vm docker import - busybox
+	tar -C "$root" -c .
 	local status=$?
 	rm -rf "$root"
 	return $status

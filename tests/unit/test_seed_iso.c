@@ -89,15 +89,11 @@ static void test_files_in_the_volume(void **state)
 
 static int begin(void **state)
 {
-	static char path[sizeof(dir) + sizeof("/agent")];
-	auto_free char *made = NULL;
+	int rc = make_dir(state);
 
-	if (make_dir(state) < 0)
-		return -1;
-	made = put_text("agent", "the agent\n");
-	snprintf(path, sizeof(path), "%s", made);
-	seed_agent = path;
-	return 0;
+	if (rc == 0)
+		seed_agent = put_text("agent", "the agent\n");
+	return rc;
 }
 
 int main(void)
