@@ -13,6 +13,7 @@
 #include "guestagent/exec.h"
 #include "guestagent/power.h"
 #include "guestagent/provision.h"
+#include "guestagent/service.h"
 #include "guestagent/session.h"
 #include "guestagent/setup.h"
 #include "guestagent/trim.h"
@@ -220,6 +221,8 @@ int daemon_main(int argc, char **argv)
 	}
 	signal(SIGPIPE, SIG_IGN);
 	umask(022);
+	if (strncmp(o.carrier, "virtio:", 7) == 0)
+		service_hold_back("daemon");
 	d = calloc(1, sizeof(*d));
 	if (!d || start(d, &o, &e) < 0) {
 		log_error("%s", d ? e.msg : "out of memory");

@@ -5,6 +5,7 @@
 #include "guestagent/daemon.h"
 #include "guestagent/provision.h"
 #include "guestagent/setup.h"
+#include "lib/settings.h"
 
 static int version_main(int argc, char **argv)
 {
@@ -14,14 +15,28 @@ static int version_main(int argc, char **argv)
 	return 0;
 }
 
+/* Run by /lima/init: that it runs at all tells as much as what it says. */
+static int check_main(int argc, char **argv)
+{
+	static struct settings settings;
+	auto_buf text = BUF_INIT(SETTINGS_SIZE_MAX);
+	struct err e;
+
+	if (argc == 2 && settings_load(&settings, argv[1], &text, &e) == 0)
+		return 0;
+	fprintf(stderr, "%s\n", argc == 2 ? e.msg : "usage: check FILE");
+	return 1;
+}
+
 static const struct {
 	const char *name, *help;
 	int (*run)(int argc, char **argv);
 } programs[] = {
+	{ "check", "say whether a file of settings can be read", check_main },
 	{ "daemon", "serve the host agent", daemon_main },
 	{ "setup", "make the guest usable, at boot", setup_main },
 	{ "provision", "carry out what provision[] has of a mode", provision_main },
-	{ "service", "become syslogd, containerd or dockerd", service_main },
+	{ "service", "become syslogd, containerd, dockerd or crond", service_main },
 	{ "shutdown", "stop the machine in order", shutdown_main },
 	{ "--version", "print the version", version_main },
 };

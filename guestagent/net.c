@@ -2,6 +2,7 @@
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <net/if.h>
 #include <net/if_arp.h>
 #include <net/route.h>
@@ -14,6 +15,7 @@
 
 #include "guestagent/setup_steps.h"
 #include "lib/cleanup.h"
+#include "lib/log.h"
 
 static int set_flags(int fd, const char *name, struct err *e)
 {
@@ -78,6 +80,19 @@ static int address_of(const struct setup *su, const char *key, const char *other
 	return 0;
 }
 
+/* The network tells its IPv6 routes; Docker makes the guest a router, which by default would listen to none. */
+static void accept_routes(const char *card)
+{
+	char path[128];
+	auto_close int fd = -1;
+
+	snprintf(path, sizeof(path), "/proc/sys/net/ipv6/conf/%s/accept_ra", card);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	/* A kernel without IPv6 has no such file. */
+	if (fd >= 0 && write(fd, "2", 1) < 0)
+		log_warn("%s: %s", path, strerror(errno));
+}
+
 static int card_up(const struct setup *su, int fd, struct err *e)
 {
 	unsigned long long prefix = su_number(su, "net.prefix", 24);
@@ -90,6 +105,7 @@ static int card_up(const struct setup *su, int fd, struct err *e)
 	if (address_of(su, "net.address", "10.0.2.15", &address, e) < 0 ||
 	    address_of(su, "net.gateway", "10.0.2.2", &gateway, e) < 0 || find_card(card, e) < 0)
 		return -1;
+	accept_routes(card);
 	if (set_address(fd, card, SIOCSIFADDR, address, e) < 0 || set_address(fd, card, SIOCSIFNETMASK, mask, e) < 0 ||
 	    set_flags(fd, card, e) < 0)
 		return -1;

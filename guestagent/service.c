@@ -1,4 +1,4 @@
-/* service.c - `agent service NAME`: becomes syslogd, containerd or dockerd.
+/* service.c - `agent service NAME`: becomes syslogd, containerd, dockerd or crond.
  *
  * Busybox init keeps it alive and starts it again at once, so the pause after a quick death is ours. The program
  * takes our process over: nothing of the agent stays resident, and the process id noted is the program's.
@@ -42,6 +42,7 @@ enum {
 static int become_syslogd(const struct setup *su, const char **argv, struct err *e);
 static int become_containerd(const struct setup *su, const char **argv, struct err *e);
 static int become_dockerd(const struct setup *su, const char **argv, struct err *e);
+static int become_crond(const struct setup *su, const char **argv, struct err *e);
 
 static const struct {
 	const char *name;
@@ -52,6 +53,7 @@ static const struct {
 	{ "syslogd", become_syslogd, false },
 	{ "containerd", become_containerd, true },
 	{ "dockerd", become_dockerd, true },
+	{ "crond", become_crond, false }, /* it speaks to syslog itself */
 };
 enum { SERVICES = sizeof(services) / sizeof(services[0]) };
 
@@ -70,7 +72,7 @@ unsigned service_pause(unsigned failures)
 }
 
 /* Counts a quick death, sleeps as the count says, and notes the new start: "<failures> <start>\n". */
-static void hold_back(const char *name)
+void service_hold_back(const char *name)
 {
 	char path[200];
 	unsigned failures = 0;
@@ -92,6 +94,14 @@ static void hold_back(const char *name)
 		fprintf(f, "%u %lu\n", failures, uptime());
 		fclose(f);
 	}
+}
+
+void service_settled(const char *name)
+{
+	char path[200];
+
+	snprintf(path, sizeof(path), RUN_DIR "/service.%s", name);
+	unlink(path);
 }
 
 static void note_pid(const char *name)
@@ -292,6 +302,15 @@ static int become_dockerd(const struct setup *su, const char **argv, struct err 
 	return listen_for_docker(e);
 }
 
+static int become_crond(const struct setup *su, const char **argv, struct err *e)
+{
+	(void)su;
+	(void)e;
+	argv[0] = "crond";
+	argv[1] = "-f";
+	return 0;
+}
+
 /* --- main --- */
 
 static int run(const struct setup *su, size_t i)
@@ -304,7 +323,7 @@ static int run(const struct setup *su, size_t i)
 		ga_user_environment(&root, su->settings, RUN_DIR);
 	if (services[i].logs)
 		redirect(su, services[i].name);
-	hold_back(services[i].name);
+	service_hold_back(services[i].name);
 	note_pid(services[i].name);
 	if (services[i].become(su, argv, &e) < 0) {
 		log_error("%s: %s", services[i].name, e.msg);
@@ -331,6 +350,6 @@ int service_main(int argc, char **argv)
 			settings_load(&settings, RUN_DIR "/settings", &text, &e); /* without them by defaults */
 			return run(&su, i);
 		}
-	fprintf(stderr, "usage: service syslogd|containerd|dockerd\n");
+	fprintf(stderr, "usage: service syslogd|containerd|dockerd|crond\n");
 	return 2;
 }

@@ -10,6 +10,7 @@
 #include "guestagent/exec.h"
 #include "guestagent/provision.h"
 #include "guestagent/relay.h"
+#include "guestagent/service.h"
 #include "lib/agentproto.h"
 #include "lib/cleanup.h"
 #include "lib/io.h"
@@ -204,6 +205,8 @@ static void on_up(void *ctx, bool resumed)
 			scan_ports(ga);
 		return;
 	}
+	if (ga->carrier.port)
+		service_settled("daemon");
 	send_info(ga);
 	if (ga->ports) {
 		ports_forget(ga->ports);

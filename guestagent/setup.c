@@ -49,6 +49,7 @@ static const struct {
 	{ "user", setup_user, LEAN | EARLY },
 	{ "time zone", setup_timezone, LEAN | EARLY },
 	{ "certificates", setup_certificates, LEAN | EARLY },
+	{ "crond", setup_cron, LEAN },
 	{ "boot scripts", boot_scripts, LEAN | LATE },
 };
 enum { STEPS = sizeof(steps) / sizeof(steps[0]) };

@@ -2,7 +2,7 @@
  * programs, and stops the machine in order.
  *
  * Busybox init runs these by our inittab (provision/lean/inittab): `agent setup` once, `agent daemon` kept alive,
- * `agent service syslogd|containerd|dockerd` kept alive, `agent shutdown` before init kills what is left.
+ * `agent service syslogd|containerd|dockerd|crond` kept alive, `agent shutdown` before init kills what is left.
  *
  * Settings read from /run/lima/settings (lib/settings.h); the plan writes them. Every one may be missing.
  *   init                   "openrc": the guest keeps its own init; "cloud": it does and has cloud-init or lima-init, whose

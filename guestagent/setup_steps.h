@@ -27,6 +27,8 @@ int net_dns(const struct setup *su, struct err *e);           /* /etc/resolv.con
 int net_dns_clients(const struct setup *su, struct err *e);   /* net.dns for the guest's own DHCP clients */
 int setup_certificates(const struct setup *su, struct err *e); /* setup_ca.c */
 int setup_timezone(const struct setup *su, struct err *e);    /* setup_zone.c */
+int setup_cron(const struct setup *su, struct err *e);        /* setup_cron.c: keeps crond when it has something to do */
+bool setup_wants_cron(const struct setup *su);
 int engine_link(const struct setup *su, struct err *e);       /* engine.c */
 int tuning_apply(const struct setup *su, struct err *e);      /* tuning.c */
 

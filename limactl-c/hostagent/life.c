@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "lib/cleanup.h"
@@ -18,6 +19,8 @@ enum {
 	POWERDOWN_MS = 30000,      /* from the power button to the end, then it is killed */
 	POWERDOWN_EARLY_MS = 5000, /* while nobody in the guest can hear the button yet */
 	KILL_MS = 10000,
+	SERIAL_LINES = 20, /* of the console are looked at for the guest's last words */
+	SERIAL_BYTES = 8192,
 	SIGNAL_AGAIN_MS = 1000, /* a second signal after this time is meant as one */
 };
 
@@ -351,10 +354,42 @@ const char *life_doing(const struct ha *ha)
 
 /* --- what happens --- */
 
+/* The last line of ours on the guest's console, where /lima/init says why it cannot go on; malloc'd, NULL: none. The
+ * guest can write anything there. */
+static char *last_words(const struct ha *ha)
+{
+	static const char ours[] = "lima: ";
+	auto_free char *log = path_in(ha->plan->dir, PATH_SERIAL_LOG), *text = fs_tail(log, SERIAL_LINES, SERIAL_BYTES);
+	const char *found = NULL;
+	char *line;
+
+	for (const char *p = text; (p = strstr(p, ours)); p++) {
+		if (p == text || p[-1] == '\n')
+			found = p + strlen(ours);
+	}
+	if (!found)
+		return NULL;
+	line = xstrndup(found, strcspn(found, "\r\n"));
+	for (char *p = line; *p; p++) {
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			*p = '?';
+	}
+	return line;
+}
+
+static void fail_early(struct ha *ha)
+{
+	static const char what[] = "the guest powered itself off before it was ready";
+	auto_free char *words = last_words(ha);
+	auto_free char *why = xasprintf("%s%s%s", what, words ? "; it says: " : "", words ? words : "");
+
+	life_fail(ha, why);
+}
+
 static void exited(struct ha *ha, const struct err *e)
 {
 	if (ha->state == HA_STARTING && !ha->killed && (ha->guest_off || e->kind == ERR_NONE))
-		life_fail(ha, "the guest powered itself off before it was ready");
+		fail_early(ha);
 	else if (ha->state == HA_STOPPING || ha->killed || ha->guest_off || e->kind == ERR_NONE)
 		finish(ha);
 	else

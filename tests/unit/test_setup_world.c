@@ -211,6 +211,44 @@ static void test_certificates_by_the_guests_tool(void **state)
 	assert_int_equal(access(at(BUNDLE), F_OK), -1); /* the tool's own */
 }
 
+/* --- crond --- */
+
+#define INITTAB "::sysinit:x\n"
+
+static void test_cron_only_when_there_is_something_for_it(void **state)
+{
+	static const struct {
+		const char *path, *text;
+		bool wanted;
+	} rows[] = {
+		{ "/etc/crontabs/root", "# comment\n\n*/15 * * * * run-parts /etc/periodic/15min\n", false },
+		{ "/etc/crontabs/cron.update", "root\n", false },
+		{ "/etc/periodic/daily/.keep", "", false },
+		{ "/etc/crontabs/dev", "0 1 * * * true\n", true },
+		{ "/etc/periodic/daily/job", "", true },
+		{ "/etc/crontabs/root", "0 2 * * * run-parts /etc/periodic/daily\n  1 2 3 4 5 x\n", true },
+	};
+	struct err e;
+
+	(void)state;
+	assert_false(setup_wants_cron(&su));
+	assert_int_equal(su_mkdirs(&su, "/etc/crontabs", 0755, &e), 0);
+	assert_int_equal(su_mkdirs(&su, "/etc/periodic/daily", 0755, &e), 0);
+	put(RUN_DIR "/inittab", INITTAB, 0644);
+	assert_int_equal(setup_cron(&su, &e), 0);
+	assert_string_equal(text_of(RUN_DIR "/inittab"), INITTAB);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		put(rows[i].path, rows[i].text, 0600);
+		if (setup_wants_cron(&su) != rows[i].wanted)
+			fail_msg("%s", rows[i].path);
+		if (rows[i].wanted)
+			assert_int_equal(unlink(at(rows[i].path)), 0);
+	}
+	put("/etc/crontabs/dev", "0 1 * * * true\n", 0600);
+	assert_int_equal(setup_cron(&su, &e), 0);
+	assert_string_equal(text_of(RUN_DIR "/inittab"), INITTAB "::respawn:" RUN_DIR "/agent service crond\n");
+}
+
 int main(void)
 {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, begin, end)
@@ -224,6 +262,7 @@ int main(void)
 		T(test_certificates_in_a_bundle),
 		T(test_defaults_removed_and_given_back),
 		T(test_certificates_by_the_guests_tool),
+		T(test_cron_only_when_there_is_something_for_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
