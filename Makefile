@@ -101,7 +101,7 @@ $(CROSS_AGENT): $(CROSS_OBJ)
 	$(Q)$(CROSS_CC) -static -s -Wl,--gc-sections -Wl,--no-warnings -o $@ $^
 
 # The folders are named too: their time changes when a file is taken away.
-$(SHARE)/.staged: $(wildcard templates templates/* templates/*/* provision/* provision/*/*)
+$(SHARE)/.staged: $(wildcard templates templates/* templates/*/* provision/* provision/*/* provision/*/*/*)
 	@mkdir -p $(SHARE)
 	rm -rf $(SHARE)/templates $(SHARE)/provision
 	cp -R templates provision $(SHARE)/

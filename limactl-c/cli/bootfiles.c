@@ -16,13 +16,13 @@
 #include "limactl-c/cli/images.h"
 #include "limactl-c/store/paths.h"
 
-enum { KEY_BYTES = 16, ARGS_MAX = 4096 };
+enum { ARGS_MAX = 4096 };
 
 /* The cache's folder for what is made of the file; malloc'd. */
 static char *folder_of(const char *path, struct err *e)
 {
 	auto_free char *cache = paths_cache(e), *real = realpath(path, NULL), *text = NULL;
-	char key[2 * KEY_BYTES + 1];
+	char key[2 * SHA256_SIZE + 1];
 	uint8_t digest[SHA256_SIZE];
 	struct stat st;
 
@@ -33,9 +33,9 @@ static char *folder_of(const char *path, struct err *e)
 	text = xasprintf("%s %lld %lld.%09ld", real, (long long)st.st_size, (long long)st.st_mtim.tv_sec,
 			 st.st_mtim.tv_nsec);
 	sha256(text, strlen(text), digest);
-	for (size_t i = 0; i < KEY_BYTES; i++)
+	for (size_t i = 0; i < SHA256_SIZE; i++)
 		snprintf(key + 2 * i, 3, "%02x", digest[i]);
-	return xasprintf("%s/boot/%s", cache, key);
+	return xasprintf("%s/boot/sha256-%s", cache, key);
 }
 
 /* A folder beside dir to make its files in. */

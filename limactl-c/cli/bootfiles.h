@@ -1,5 +1,5 @@
-/* bootfiles.h - what direct boot takes out of images: kept in the cache's folder boot/KEY, where KEY stands for the file
- * it was taken from, by its path, size and time. */
+/* bootfiles.h - what direct boot takes out of images: kept in the cache's folder boot/sha256-KEY, where KEY stands for
+ * the file it was taken from, by its path, size and time. */
 #ifndef LIMA_CLI_BOOTFILES_H
 #define LIMA_CLI_BOOTFILES_H
 

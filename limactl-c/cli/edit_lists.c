@@ -233,6 +233,33 @@ int edit_run_network(struct edit_run *r, struct err *e)
 
 /* --- expressions and parameters --- */
 
+/* ".vmType=qemu" is what is left of quotes when the shell has taken them: an assignment of one word. The expression with that
+ * word as text, in the pool; NULL: it is none. */
+static const char *with_text(struct edit_run *r, const char *expression)
+{
+	size_t to = strcspn(expression, "=");
+	const char *word = expression + to + (expression[to] == '=');
+
+	word += strspn(word, " ");
+	if (!to || !*word || strchr(".=", *word) || strchr("!<>", expression[to - 1]) || strpbrk(word, " \t\n\"'`,;|&$()[]{}<>\\#*"))
+		return NULL;
+	return yn_printf(r->pool, "%.*s %s", (int)to + 1, expression, yq_quote(r->pool, word));
+}
+
+/* No word that means something to yq is ever taken as text. */
+static int apply_set(struct edit_run *r, const char *expression, struct err *e)
+{
+	const char *text;
+
+	if (edit_eval(r, e, "%s", expression) == 0)
+		return 0;
+	text = e->kind == ERR_NOTFOUND ? with_text(r, expression) : NULL;
+	if (!text || edit_eval(r, e, "%s", text) < 0)
+		return err_wrap(e, "%s", expression);
+	say_info("--set '%s': the word is taken as text", expression);
+	return 0;
+}
+
 int edit_run_set(struct edit_run *r, struct err *e)
 {
 	const struct opt_list *l = &r->edit->set;
@@ -240,8 +267,8 @@ int edit_run_set(struct edit_run *r, struct err *e)
 	for (size_t i = 0; i < l->count; i++) {
 		struct ynode *before = yn_copy(r->pool, r->root);
 
-		if (edit_eval(r, e, "%s", l->item[i]) < 0)
-			return err_wrap(e, "%s", l->item[i]);
+		if (apply_set(r, l->item[i], e) < 0)
+			return -1;
 		if (yn_same(before, r->root))
 			say_warn("--set '%s' changes nothing: what it names is not there, or says that already", l->item[i]);
 	}

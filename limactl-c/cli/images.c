@@ -181,7 +181,7 @@ int images_grow(const struct plan *p, const struct plan *former, struct err *e)
 	const char *argv[] = { "qemu-img", "resize", "-q", "-f", "qcow2", p->disks ? p->disk[0].path : "", size, NULL };
 	struct spawn s = { .argv = argv, .seconds = GROW_SECONDS };
 
-	if (!p->disks || !former->disks || p->disk_size <= former->disk_size || !fs_exists(p->disk[0].path))
+	if (!p->disks || p->disk[0].name || !former->disks || p->disk_size <= former->disk_size || !fs_exists(p->disk[0].path))
 		return 0;
 	return spawn_run(&s, NULL, e) == 0 ? 0 : err_wrap(e, "cannot make the disk larger");
 }

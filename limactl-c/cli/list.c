@@ -49,7 +49,7 @@ static int print_results(struct list *l, const struct ynode *tree, struct yn_poo
 
 static int print_template(const struct list *l, const struct ynode *tree, struct yn_pool *p, struct err *e)
 {
-	const struct gotmpl_options o = { .fold = true, .also = look_unset(tree, p) };
+	const struct gotmpl_options o = { .fold = true, .open = "config", .also = look_unset(tree, p) };
 	auto_buf text = BUF_INIT(YN_TEXT_MAX);
 	unsigned line;
 

@@ -78,12 +78,21 @@ static bool plan_is_current(const struct inst *i)
 						    : p.st_mtim.tv_nsec >= y.st_mtim.tv_nsec;
 }
 
-/* The size of things comes from the configuration when that is newer than the plan. */
+static void replace(char **field, const char *now)
+{
+	free(*field);
+	*field = xstrdup(now ? now : "");
+}
+
+/* What stands still is as its configuration says, which may be newer than the plan. */
 static void take_config(struct look *l, struct setup *s, struct yn_pool *whole)
 {
 	if (l->status == INST_STOPPED) {
-		free(l->plan.arch);
-		l->plan.arch = xstrdup(s->cfg.arch);
+		replace(&l->plan.arch, s->cfg.arch);
+		replace(&l->plan.message, s->cfg.message);
+		replace(&l->vm_type, s->host.fake ? look_driver(PLAN_FAKE) : s->cfg.vm_type);
+		/* A guest without an SSH server has no port. */
+		l->plan.ssh_port = !strcmp(s->cfg.guest.init, "lean") ? 0 : (uint16_t)s->cfg.ssh.local_port;
 		l->plan.cpus = s->cfg.cpus;
 		l->plan.memory = s->cfg.memory;
 		l->plan.disk_size = s->cfg.disk;
@@ -141,6 +150,7 @@ void look_free(struct look *l)
 	inst_fini(&l->inst);
 	plan_free(&l->plan);
 	free(l->lima_version);
+	free(l->vm_type);
 	for (size_t i = 0; i < l->errors; i++)
 		free(l->error[i]);
 }
@@ -154,5 +164,5 @@ const char *look_driver(enum plan_driver driver)
 
 const char *look_vm_type(const struct look *l)
 {
-	return l->plan.name ? look_driver(l->plan.driver) : "";
+	return l->vm_type ? l->vm_type : l->plan.name ? look_driver(l->plan.driver) : "";
 }

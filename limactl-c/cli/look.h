@@ -19,6 +19,7 @@ struct look {
 	const struct ynode *config; /* filled configuration, or NULL; in the caller's pool */
 	pid_t host_agent, machine;  /* 0: none */
 	bool is_protected;
+	char *vm_type;              /* of a configuration that is newer than the plan; NULL: the plan's */
 	char *lima_version;         /* that made it; "" when not known */
 	char *error[LOOK_ERRORS_MAX]; /* sentences */
 	size_t errors;

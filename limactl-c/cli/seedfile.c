@@ -9,6 +9,7 @@
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/cli/images.h"
+#include "limactl-c/cli/pubkeys.h"
 #include "limactl-c/plan/seed.h"
 
 enum { LIST_MAX = 1 << 20, ANSWER_MAX = 8192, TEXT_MAX = 1 << 20 };
@@ -46,19 +47,6 @@ static int take_file(struct texts *t, const char *path, struct err *e)
 	return 0;
 }
 
-/* Lima's own key, where there is one. */
-static int take_keys(struct texts *t, const struct plan_host *h, struct err *e)
-{
-	auto_free char *path = xasprintf("%s/_config/user.pub", h->lima_home);
-
-	if (!fs_exists(path))
-		return 0;
-	if (take_file(t, path, e) < 0)
-		return -1;
-	t->own[0][strcspn(t->own[0], "\r\n")] = '\0';
-	return 0;
-}
-
 static int write_list(const struct seed *s, const char *work, const char *list, struct err *e)
 {
 	auto_buf text = BUF_INIT(LIST_MAX);
@@ -90,21 +78,34 @@ static int write_volume(const struct seed *s, const struct plan *p, struct err *
 	return rc;
 }
 
+/* caCerts.files; "~/" is the home of who runs this. */
+static int take_certificates(struct texts *t, const struct cfg *c, const struct plan_host *h, struct err *e)
+{
+	for (size_t i = 0; i < c->ca_certs.files; i++) {
+		const char *path = c->ca_certs.file[i];
+		bool home = path[0] == '~' && path[1] == '/';
+		auto_free char *whole = xasprintf("%s%s", home ? h->home : "", home ? path + 1 : path);
+
+		if (take_file(t, whole, e) < 0)
+			return err_wrap(e, "caCerts.files[%zu]", i);
+	}
+	return 0;
+}
+
 int seedfile_write(const struct cfg *c, const struct plan_host *h, const struct plan *p, struct err *e)
 {
-	CLEANUP(texts_free) struct texts keys = { 0 }, certificates = { 0 };
+	auto_free char *dot_ssh = c->ssh.load_dot_ssh_pub_keys ? xasprintf("%s/.ssh", h->home) : NULL;
+	CLEANUP(texts_free) struct texts certificates = { 0 };
+	auto_pubkeys keys = { 0 };
 	struct seed_input in = { .c = c, .p = p, .host_home = h->home, .provision = h->provision };
 	auto_seed s = { 0 };
 
 	if (!p->seed)
 		return 0;
-	if (take_keys(&keys, h, e) < 0)
+	if (pubkeys_read(h->lima_home, dot_ssh, &keys, e) < 0 || take_certificates(&certificates, c, h, e) < 0)
 		return -1;
-	for (size_t i = 0; i < c->ca_certs.files; i++)
-		if (take_file(&certificates, c->ca_certs.file[i], e) < 0)
-			return err_wrap(e, "caCerts.files[%zu]", i);
-	in.key = keys.v;
-	in.keys = keys.n;
+	in.key = (const char *const *)keys.key;
+	in.keys = keys.keys;
 	in.certificate = certificates.v;
 	in.certificates = certificates.n;
 	return seed_make(&in, &s, e) < 0 || write_volume(&s, p, e) < 0 ? err_wrap(e, "seed volume") : 0;

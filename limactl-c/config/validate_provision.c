@@ -80,6 +80,10 @@ static void check_one(struct check *k, size_t i, const struct mode *mode)
 {
 	const struct cfg_provision *p = &k->c->provision[i];
 
+	if (p->file.url && ((p->script && *p->script) || p->content || p->expression)) {
+		check_bad(k, xasprintf("provision[%zu].file", i), "stands beside a text that was written out; keep one of them");
+		return;
+	}
 	if (p->file.url) {
 		check_bad(k, xasprintf("provision[%zu].file", i),
 			  "is read when an instance is created, not later; write the text into the template with "

@@ -49,6 +49,7 @@ static size_t find_key(const struct ynode *map, const char *path, size_t *len)
 struct spot {
 	const struct ynode *key, *value; /* key NULL: not below a mapping */
 	bool whole;                      /* the whole path is there */
+	bool blocked;                    /* something is there that nothing can be below */
 };
 
 static struct spot look_up(const struct cfg *c, const char *path)
@@ -67,6 +68,8 @@ static struct spot look_up(const struct cfg *c, const char *path)
 		} else if (*path != '[' && n->kind == YN_MAP) {
 			i = find_key(n, path, &len);
 		} else {
+			/* An entry of a list must be something; a key may be null. */
+			s.blocked = n->kind != YN_NULL || !s.key;
 			return s;
 		}
 		if (i >= n->count)
@@ -84,7 +87,7 @@ bool where_given(const struct cfg *c, const char *path)
 {
 	struct spot s = look_up(c, path);
 
-	return s.whole && s.value->kind != YN_NULL;
+	return s.blocked || (s.whole && s.value->kind != YN_NULL);
 }
 
 const struct ynode *where_node(const struct cfg *c, const char *path)

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "limactl-c/base/copy.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/image/command.h"
 #include "limactl-c/image/disk_image.h"
@@ -53,6 +54,9 @@ static int convert(const struct disk_image *d, const struct newfile *f, struct e
 	size_t step = disk_image_step(d);
 	auto_free unsigned char *block = xmalloc(step);
 
+	/* A raw image is a copy of itself: for nothing where the file system can share blocks. */
+	if (disk_image_raw_fd(d) >= 0 && copy_share_blocks(disk_image_raw_fd(d), f->fd))
+		return 0;
 	if (ftruncate(f->fd, (off_t)from->size) < 0)
 		return newfile_write_error(f->tmp, e);
 	for (uint64_t at = 0; at < from->size; at += step) {

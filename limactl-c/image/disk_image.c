@@ -197,3 +197,8 @@ size_t disk_image_step(const struct disk_image *d)
 {
 	return d->q ? qcow2_cluster_size(d->q) : RAW_STEP;
 }
+
+int disk_image_raw_fd(const struct disk_image *d)
+{
+	return d->q ? -1 : d->fd;
+}

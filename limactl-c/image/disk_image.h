@@ -20,6 +20,9 @@ DEFINE_CLEANUP(struct disk_image *, disk_image_close)
 const struct byte_source *disk_image_bytes(const struct disk_image *d);
 size_t disk_image_step(const struct disk_image *d);
 
+/* Descriptor of the file when its bytes are the guest's, to share its blocks with; -1 when they are not. */
+int disk_image_raw_fd(const struct disk_image *d);
+
 /* The format the first and the last bytes of a file show, when it is one we cannot read: its name; else NULL. */
 const char *disk_image_foreign(const unsigned char *head, size_t head_len, const unsigned char *tail, size_t tail_len);
 

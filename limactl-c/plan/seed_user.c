@@ -17,11 +17,12 @@ enum { ETH0_METRIC = 200 }; /* the guest's other networks have 100, so that they
 /* By udev's link, or where there is none by asking the devices. */
 #define MOUNT_LINES(in) \
 	in "export LIMA_CIDATA_MNT=" MOUNT_POINT "\n" \
-	in "dev=/dev/disk/by-label/cidata\n" \
-	in "[ -e $dev ] || dev=$(blkid -L cidata || findfs LABEL=cidata)\n" \
-	in "mkdir -p -m 0700 $LIMA_CIDATA_MNT\n" \
-	in "grep -q \" $LIMA_CIDATA_MNT \" /proc/mounts ||\n" \
-	in "  mount -t iso9660 -o " MOUNT_OPTIONS " \"$dev\" $LIMA_CIDATA_MNT\n"
+	in "if ! grep -q \" $LIMA_CIDATA_MNT \" /proc/mounts; then\n" \
+	in "  dev=/dev/disk/by-label/cidata\n" \
+	in "  [ -e $dev ] || dev=$(blkid -L cidata || findfs LABEL=cidata)\n" \
+	in "  mkdir -p -m 0700 $LIMA_CIDATA_MNT\n" \
+	in "  mount -t iso9660 -o " MOUNT_OPTIONS " \"$dev\" $LIMA_CIDATA_MNT\n" \
+	in "fi\n"
 
 /* --- user-data --- */
 

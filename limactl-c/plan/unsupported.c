@@ -40,7 +40,6 @@ static const struct row {
 	{ "containerd.system", ASK_TRUE, CFG(containerd.system), false, NULL,
 	  "write containerd: {system: false, user: false} (--containerd none)" },
 	{ "containerd.user", ASK_GIVEN, CFG(containerd.user), true, NULL, "no containerd is installed" },
-	{ "ssh.loadDotSSHPubKeys", ASK_TRUE, CFG(ssh.load_dot_ssh_pub_keys), false, NULL, NULL },
 	{ "ssh.forwardAgent", ASK_TRUE, CFG(ssh.forward_agent), false, NULL, NULL },
 	{ "ssh.forwardX11", ASK_TRUE, CFG(ssh.forward_x11), false, NULL, NULL },
 	{ "ssh.forwardX11Trusted", ASK_TRUE, CFG(ssh.forward_x11_trusted), false, NULL, NULL },

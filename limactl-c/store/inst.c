@@ -268,7 +268,8 @@ int inst_delete(const struct inst *i, struct err *e)
 	if (!home)
 		return -1;
 	if (fs_exists(protect))
-		return err_set(e, ERR_STATE, "instance \"%s\" is protected: remove %s first", i->name, protect);
+		return err_set(e, ERR_STATE, "instance \"%s\" is protected: `limactl-c unprotect %s` lets it be deleted", i->name,
+			       i->name);
 	/* Held to the end, so that no start gets in between. */
 	if (inst_hold(i, &hold, e) < 0)
 		return -1;

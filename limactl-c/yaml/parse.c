@@ -324,6 +324,20 @@ static int on_event(struct build *b, const yaml_event_t *ev)
 	}
 }
 
+/* What to do about the commonest mistakes, which libyaml calls by names of its own. */
+static const char *hint(struct build *b, const yaml_parser_t *p)
+{
+	size_t i = p->error == YAML_READER_ERROR ? b->len : byte_at(b, p->problem_mark.index) - b->mark;
+	char c = i < b->len ? b->text[i] : '\0';
+
+	if (c == '\t')
+		return "; YAML is indented by spaces, not by tabs";
+	if (c && strchr("@`%", c))
+		return "; a text that begins so needs quotes";
+	return p->problem && strstr(p->problem, "mapping values are not allowed") ?
+		       "; indent it as what belongs to it, or quote a text with \": \" in it" : "";
+}
+
 static void syntax_error(struct build *b, const yaml_parser_t *p)
 {
 	struct place where = at(b, &p->problem_mark);
@@ -340,8 +354,8 @@ static void syntax_error(struct build *b, const yaml_parser_t *p)
 			}
 		}
 	}
-	finding_error(b->f, where, NULL, "%s%s%s", p->problem ? p->problem : "not YAML",
-		      p->context ? " " : "", p->context ? p->context : "");
+	finding_error(b->f, where, NULL, "%s%s%s%s", p->problem ? p->problem : "not YAML", p->context ? " " : "",
+		      p->context ? p->context : "", hint(b, p));
 }
 
 static int run(struct build *b, yaml_parser_t *parser)

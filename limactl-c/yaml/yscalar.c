@@ -108,7 +108,10 @@ int yscalar_kind(const char *tag, bool plain, const char *text, size_t len, enum
 		if (strcmp(tag, core[i].tag))
 			continue;
 		*kind = core[i].kind;
-		return strlen(text) == len && plain_kind(text) == *kind ? 0 : -1;
+		if (strlen(text) != len)
+			return -1;
+		/* A float may be written as an int. */
+		return plain_kind(text) == *kind || (*kind == YN_FLOAT && is_float(text)) ? 0 : -1;
 	}
 	return -1;
 }

@@ -100,10 +100,13 @@ static bool is_word(char c)
 static void refuse_word(struct lexer *l, const char *p)
 {
 	size_t n = strcspn(p, " \t\r\n|,()[]{}=\"");
+	bool first = !l->r->failed;
 
 	if (n > WORD_SHOWN)
 		n = WORD_SHOWN;
 	yq_fail(l->r, "%.*s is no operator; text needs quotes: \"%.*s\"", (int)n, p, (int)n, p);
+	if (first)
+		l->r->e->kind = ERR_NOTFOUND;
 }
 
 /* (n) behind a word: its length, 0: none. */
@@ -354,6 +357,8 @@ static void refuse_sign(struct lexer *l)
 
 	if (*l->p == '@')
 		yq_fail(l->r, "`%.*s` is not supported", (int)name, l->p);
+	else if ((unsigned char)*l->p >= 0x80)
+		refuse_word(l, l->p);
 	else
 		yq_fail(l->r, "nothing can begin with %.*s here", (int)(n > SIGNS_SHOWN ? SIGNS_SHOWN : n), l->p);
 }

@@ -82,7 +82,8 @@ static void apply(struct parser *p, struct yq_exp *x)
 	if (x->op == &yq_op_first && !p->count)
 		args = 0;
 	if (p->count < args) {
-		yq_fail(p->r, "%s needs %s", x->op->name, args == 2 ? "a value on both sides" : "an argument");
+		yq_fail(p->r, "%s needs %s%s", x->op->name, args == 2 ? "a value on both sides" : "an argument",
+			x->op == &yq_op_alternative ? "; there is no //=, write .x = (.x // VALUE)" : "");
 		return;
 	}
 	if (args) {

@@ -14,7 +14,7 @@ struct yq_result {
 };
 
 /* Runs the expression on root, which stays as it is. Steps, depth and memory are bounded. What the results share with
- * root has root's places and origins. The error names the place in the expression ("at character 12"). */
+ * root has root's places and origins. The error names the place in the expression ("at character 12"); ERR_NOTFOUND: there is a word that yq does not know either. */
 int yq_run(struct yn_pool *p, const char *expression, struct ynode *root, struct yq_result *r, struct err *e);
 
 /* For flags like --set: the one result of the expression, which must be a map. */

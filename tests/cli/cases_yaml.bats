@@ -164,3 +164,114 @@ at_once() {
 	limactl-c edit a --memory 1
 	equals "$(cd a && echo *.tmp)" "lima.yaml.abcdef.$$.tmp notes.tmp"
 }
+
+@test "a word without quotes is text, whatever the shell left of them" {
+	limactl-c create --tty=false --name a --set '.env.A=asif' --set .env.B="yes" fake.yaml
+	equals "$(limactl-c list a --format '{{.Config.Env.A}} {{.Config.Env.B}}')" "asif yes"
+	run -1 limactl-c create --tty=false --name b --set '.vmOpts.vz.diskImageFormat=asfi' fake.yaml
+	contains "$output" "did you mean asif?"
+	run -1 limactl-c create --tty=false --name b --set '.env.A=two words' fake.yaml
+	contains "$output" 'text needs quotes'
+	run -1 limactl-c create --tty=false --name b --set '.cpus //= 2' fake.yaml
+	contains "$output" 'write .x = (.x // VALUE)'
+	[ ! -e b ]
+}
+
+# mounts LIST: what validate says about them, one a line.
+mounts() {
+	printf 'images: [{location: /dev/null}]\nmounts: %s\n' "$1" >m.yaml
+	limactl-c validate --log-format json m.yaml 2>&1 | jq -r 'select(.path) | "\(.level) \(.path)"'
+}
+
+@test "mounts: the host's folder must be there and absolute, the guest's must hide nothing of its system" {
+	mkdir -p "a b" x
+	equals "$(mounts "[{location: '$LIMA_HOME/a b'}]")" ""
+	equals "$(mounts "[{location: '$LIMA_HOME/x', mountPoint: /home/x}, {location: /home, mountPoint: /mnt/home}]")" ""
+	equals "$(mounts '[{location: x}]')" "error mounts[0].location"
+	equals "$(mounts '[{location: ./x}]')" "error mounts[0].location"
+	equals "$(mounts '[{location: ../x}]')" "error mounts[0].location"
+	equals "$(mounts '[{location: /no/such}]')" "warning mounts[0].location"
+	equals "$(mounts "[{location: '$LIMA_HOME/m.yaml'}]")" "error mounts[0].location"
+	for point in / /usr /usr/ //etc// /x/../usr '~/x' x; do
+		equals "$(mounts "[{location: '$LIMA_HOME/x', mountPoint: '$point'}]")" "error mounts[0].mountPoint"
+	done
+	# Two folders of the host in one of the guest; a folder and one within it as on the host.
+	equals "$(mounts "[{location: '$LIMA_HOME/x', mountPoint: /m}, {location: '$LIMA_HOME', mountPoint: /m/sub}]")" \
+		"warning mounts[1]"
+	equals "$(mounts "[{location: '$LIMA_HOME/x', mountPoint: /opt/x}, {location: '$LIMA_HOME'}]")" ""
+	equals "$(mounts "[{location: '$LIMA_HOME'}, {location: '$LIMA_HOME/x', writable: true}]")" ""
+}
+
+@test "what is wrong is told whatever the driver, also one that this host does not have" {
+	local driver
+	for driver in qemu vz wsl2 krunkit; do
+		echo "vmType: $driver" >d.yaml
+		run -1 limactl-c validate d.yaml
+		contains "$output" "images: must be set"
+	done
+}
+
+@test "hostile YAML: refused at once, and small" {
+	local i
+	{
+		echo 'a0: &a0 [x, x, x, x, x, x, x, x, x]'
+		for i in 1 2 3 4 5 6 7 8 9; do
+			printf 'a%d: &a%d [%s]\n' "$i" "$i" "$(printf "*a$((i - 1)), %.0s" {1..9})"
+		done
+	} >bomb.yaml
+	run -1 bash -c 'ulimit -v 200000; ulimit -t 1; limactl-c validate bomb.yaml'
+	contains "$output" "repeated by aliases"
+	{
+		echo 'a0: &a0 {k: v}'
+		for i in 1 2 3 4 5 6 7 8 9; do
+			printf 'a%d: &a%d\n  <<: [%s]\n' "$i" "$i" "$(printf "*a$((i - 1)), %.0s" {1..9})"
+		done
+	} >merge.yaml
+	run -1 bash -c 'ulimit -v 200000; ulimit -t 1; limactl-c validate merge.yaml'
+	printf 'images: [{location: /dev/null}]\ncpus: 36028797018963965\n' >big.yaml
+	run -1 limactl-c validate big.yaml
+	contains "$output" "36028797018963965"
+	head -c 5000000 /dev/zero | tr '\0' '#' >large.yaml
+	run -1 limactl-c validate large.yaml
+	contains "$output" "larger than"
+	printf 'a: %s1%s\n' "$(printf '[%.0s' {1..500})" "$(printf ']%.0s' {1..500})" >deep.yaml
+	run -1 limactl-c validate deep.yaml
+	contains "$output" "deep"
+}
+
+@test "a boot script arrives byte for byte" {
+	cat >c4.yaml <<-'YAML'
+		vmType: fake
+		images: [{location: "/dev/null"}]
+		guest: {init: lean}
+		provision:
+		- mode: boot
+		  script: |
+		    cat > /tmp/o.yaml <<'EOT'
+		    top:
+		      sub:
+		        - "x: {{ not a template }}"
+		      tab:	end
+		    price: $5 `date` \n "q" 'p' #c
+		    EOT
+	YAML
+	run -0 limactl-c create --tty=false --name a c4.yaml
+	contains "$output" "c4.yaml:10:1: provision[0].script:"
+	sed -n '7,$s/^    //p' c4.yaml | cmp - a/provision/00
+	run -1 limactl-c create --tty=false --strict --name b c4.yaml
+	contains "$output" "c4.yaml:10:1: provision[0].script:"
+	# Large ones, without a line end at the end, with trailing blanks, by a file.
+	head -c 150000 /dev/urandom | base64 -w 0 >script
+	printf '#!/bin/sh\n  : \t \n\n\n# %s' "$(cat script)" >script.sh
+	printf '\n\n\tend  \n\n' >blank.sh
+	sed '/^provision/,$d' c4.yaml >files.yaml
+	printf 'provision:\n- {mode: boot, file: script.sh}\n- {mode: boot, file: blank.sh}\n' >>files.yaml
+	limactl-c create --tty=false --name c files.yaml
+	cmp script.sh c/provision/00
+	cmp blank.sh c/provision/01
+	# As they come out again.
+	limactl-c validate --fill c/lima.yaml >filled.yaml
+	limactl-c create --tty=false --name d filled.yaml
+	cmp script.sh d/provision/00
+	cmp blank.sh d/provision/01
+}

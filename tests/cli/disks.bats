@@ -155,6 +155,26 @@ is_used_by() { equals "$(user_of "$1")" "$2"; }
 	is_used_by data two
 }
 
+@test "a disk that an instance of Lima has is left to it" {
+	local lima
+	D create data --size 1GiB
+	with one '[data]'
+	sleep 600 3>&- &
+	lima=$!
+	mkdir "$LIMA_HOME/theirs"
+	echo "$lima" >"$LIMA_HOME/theirs/ha.pid"
+	ln -s "$LIMA_HOME/theirs" "$LIMA_HOME/_disks/data/in_use_by"
+	is_used_by data theirs
+	run -1 limactl-c start --tty=false one
+	contains "$output" 'disk \"data\" is in use by instance \"theirs\"'
+	run -1 D delete data
+	kill "$lima"
+	wait "$lima" || true
+	is_used_by data ""
+	limactl-c start --tty=false one
+	is_used_by data one
+}
+
 @test "many who want the same disk: one gets it" {
 	local n pids=()
 	D create data --size 1GiB
@@ -221,4 +241,33 @@ is_used_by() { equals "$(user_of "$1")" "$2"; }
 	contains "$output" 'no free disk space'
 	equals "$(ls -A "$LIMA_HOME/_disks")" one
 	umount "$LIMA_HOME/_disks"
+}
+
+@test "protect, unprotect, factory-reset as Lima's" {
+	limactl-c create --tty=false --name one "$LIMA_HOME/fake.yaml"
+	run -1 limactl-c protect one none
+	contains "$output" 'Protected \"one\"'
+	contains "$output" 'instance \"none\" does not exist'
+	run -0 limactl-c protect one
+	contains "$output" 'already protected'
+	equals "$(stat -c %a "$LIMA_HOME/one/protected")" 400
+	equals "$(limactl-c list --format '{{.Protected}}')" true
+	for how in delete "delete -f" factory-reset; do
+		# shellcheck disable=SC2086
+		run -1 limactl-c $how one
+		contains "$output" 'limactl-c unprotect one'
+	done
+	limactl-c unprotect one
+	run -0 limactl-c unprotect one
+	contains "$output" "isn't protected"
+	limactl-c start --tty=false one
+	touch "$LIMA_HOME/one/"{disk,own.yaml}
+	run -0 limactl-c factory-reset one
+	contains "$output" 'Instance \"one\" has been factory reset'
+	equals "$(ls "$LIMA_HOME/one" | grep -v '\.lock$' | tr '\n' ' ')" "lima-version lima.yaml own.yaml "
+	limactl-c start --tty=false one
+	limactl-c stop one
+	limactl-c delete one
+	run -0 limactl-c factory-reset one
+	contains "$output" 'Instance \"one\" not found'
 }

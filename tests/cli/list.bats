@@ -105,6 +105,22 @@ teardown() { cli_teardown; }
 	contains "$(narrow --all-fields)" VMTYPE
 }
 
+@test "what stands still is shown as its lima.yaml says, which may be newer than its plan, or never had one" {
+	limactl-c edit a --set '.message = "{{.Name}} says hello"'
+	equals "$(limactl-c list a --format '{{.Message}}')" "a says hello"
+	equals "$(limactl-c list a --json | jq -r .message)" "a says hello"
+	mkdir "$LIMA_HOME/c"
+	sed '/^guest/d; s/^vmType.*/ssh: {localPort: 2222}/' "$LIMA_HOME/fake.yaml" >"$LIMA_HOME/c/lima.yaml"
+	equals "$(LIMACTL_C_DRIVER='' limactl-c list c --format '{{.Status}} {{.VMType}} {{.CPUs}} {{.SSHLocalPort}}')" \
+		"Stopped qemu 1 2222"
+}
+
+@test "conditions on what the configuration does not set" {
+	equals "$(limactl-c list a --format '{{if .Config.Mounts}}m{{else}}none{{end}}{{with .Config.VMOpts.QEMU}}q{{end}}')" none
+	run -1 limactl-c list a --format '{{.Config.Nope}}'
+	contains "$output" 'there is no field'
+}
+
 @test "a broken instance in every form" {
 	mkdir "$LIMA_HOME/half"
 	equals "$(limactl-c list half --json | jq -c '[.status, .vmType, .protected, (.errors | length)]')" '["Broken","",false,1]'

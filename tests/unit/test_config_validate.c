@@ -94,6 +94,10 @@ static const struct {
 	{ IMAGE "mounts: [{location: /proc, mountPoint: /usr}]\n",
 	  ":2:40: mounts[0].mountPoint: must not be /usr, which belongs" },
 	{ IMAGE "mounts: [{location: /}]\n", "mounts[0].mountPoint: must not be /," },
+	{ IMAGE "mounts: [{location: /proc, mountPoint: //usr//}]\n", "mounts[0].mountPoint: must not be //usr//, which belongs" },
+	{ IMAGE "mounts: [{location: /proc, mountPoint: /home/jane.guest/}]\n", "mounts[0].mountPoint: must not be /home/jane" },
+	{ IMAGE "mounts: [{location: /proc, mountPoint: /x/../usr}]\n", "mounts[0].mountPoint: must not have .. in it" },
+	{ IMAGE "provision: [{script: x, file: y}]\n", "provision[0].file: stands beside a text that was written out" },
 	{ IMAGE "mounts: [{location: /proc, mountPoint: ~/x}]\n",
 	  "mounts[0].mountPoint: must be an absolute path in the guest, without ~" },
 	{ IMAGE "mounts: [{location: /proc, mountPoint: /home/jane.guest}]\n",
@@ -167,6 +171,10 @@ static void test_warnings(void **state)
 		{ IMAGE "cpuType: {x86_64: max}\n",
 		  "warning: t.yaml:2:1: cpuType: is deprecated; write vmOpts.qemu.cpuType\n" },
 		{ IMAGE "rosetta: {enabled: true}\n", "rosetta: is deprecated; write vmOpts.vz.rosetta\n" },
+		{ IMAGE "mounts: [{location: /var/lib, mountPoint: /m}, {location: /var/log, mountPoint: /m/log}]\n",
+		  "warning: t.yaml:2:48: mounts[1]: lies in /m, where mounts[0] puts another folder" },
+		{ IMAGE "mounts: [{location: /var/log, mountPoint: //m/x}, {location: /var, mountPoint: /m/}]\n",
+		  "mounts[0]: lies in /m/, where mounts[1] puts another folder" },
 		{ IMAGE "mounts: [{location: /root}]\nuser: {name: root}\n",
 		  "mounts[0].location: hides the home of the guest's own user, /root" },
 	};
@@ -261,6 +269,8 @@ static void test_what_is_right_passes(void **state)
 		IMAGE "os: Windows\nuser: {shell: 'C:\\Windows\\CMD.EXE'}\n",
 		IMAGE "rosetta: {enabled: null}\ncpuType:\n",
 		IMAGE "mounts: [{location: /proc, mountPoint: /mnt}]\n",
+		IMAGE "mounts: [{location: /proc, mountPoint: /p..q}, {location: /proc/self, mountPoint: //p..q/self/}]\n",
+		IMAGE "mounts: [{location: /var/lib}, {location: /var/lib/dpkg}, {location: /var/log, mountPoint: /var/lib2}]\n",
 		IMAGE "arch: ''\nos: ''\nvmType: ''\nprovision: [{mode: '', script: x}]\n",
 	};
 
@@ -281,6 +291,11 @@ static void test_a_wrong_value_is_not_reported_again_as_missing(void **state)
 	assert_findings("images: x\n", "t.yaml:1:9: images: must be a list, not text\n");
 	assert_findings(IMAGE "provision: [{script: [x]}]\n",
 			"t.yaml:2:22: provision[0].script: must be text, not a list\n");
+	assert_findings(IMAGE "mounts: [/tmp, ~, [a]]\n",
+			"t.yaml:2:10: mounts[0]: must be a mapping, not text\n"
+			"t.yaml:2:16: mounts[1]: must be a mapping, not nothing\n"
+			"t.yaml:2:19: mounts[2]: must be a mapping, not a list\n");
+	assert_findings(IMAGE "provision: [3]\n", "t.yaml:2:13: provision[0]: must be a mapping, not a whole number\n");
 	assert_findings(
 		IMAGE "memory: x\n",
 		"t.yaml:2:9: memory: \"x\" is not a size; write for example 512MiB, 4GiB or 1.5GiB\n");

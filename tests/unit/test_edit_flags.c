@@ -88,6 +88,10 @@ static const struct {
 	  "mounts:\n- location: /a\n  writable: true\n- location: /b\n  writable: true # ro\n" },
 	{ "--param=A=x=y", "param:\n  A: \"1\" # what\n  B: \"2\"\n", "param:\n  A: \"x=y\" # what\n  B: \"2\"\n" },
 	{ "--set=.cpus=2 --set=.cpus|=3", "cpus: 1 # c\n", "cpus: 3 # c\n" },
+	{ "--set=.mountType=reverse-sshfs", "mountType: 9p # c\n", "mountType: reverse-sshfs # c\n" },
+	{ "--set=.env.A=yes --set=.env.B=/usr/bin --set=.env.C|=~/x", "env: {A: b}\n", "env: {A: \"yes\", B: /usr/bin, C: ~/x}\n" },
+	{ "--set=.images[0].location=https://x.org/é?a=b", "images:\n- location: \"/a\"\n",
+	  "images:\n- location: \"https://x.org/é?a=b\"\n" },
 	{ "--image-variant=v", "images:\n- location: /a\n  variant: u\n- location: /b\n  variant: v # v\n",
 	  "images:\n- location: /b\n  variant: v # v\n" },
 	{ "--arch-variant=v3", "images:\n- location: /a\n- location: /b\n  archVariant: v3\n",
@@ -192,6 +196,23 @@ static void test_a_bad_expression_is_named(void **state)
 	assert_non_null(strstr(e.msg, "--set: .cpus"));
 }
 
+/* What yq may give a meaning, and what may be meant otherwise. */
+static void test_what_is_not_taken_as_text(void **state)
+{
+	static const char *const flags[] = { "--set=.a=now", "--set=.a=line-x", "--set=.a=env(HOME)", "--set=.a==x", "--set=.a!=x",
+					     "--set=.a=x,y", "--set=.a=x|.b=y", "--set=a=x", "--set=x", "--set=.a=.b=x",
+					     "--set=.a='x'", "--set=.a={b:x}", "--set=.a=x*" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
+		struct err e = { 0 };
+		const char *got = after(flags[i], "a: 1\nb: 2\n", true, &e);
+
+		if (got)
+			fail_msg("%s gives %s", flags[i], got);
+	}
+}
+
 static void test_what_is_for_new_instances(void **state)
 {
 	static const char *const flags[] = { "--arch=x86_64", "--plain", "--containerd=none", "--image-variant=u",
@@ -273,6 +294,7 @@ int main(void)
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_bad_forwards),
 		cmocka_unit_test(test_a_bad_expression_is_named),
+		cmocka_unit_test(test_what_is_not_taken_as_text),
 		cmocka_unit_test(test_what_is_for_new_instances),
 		cmocka_unit_test(test_every_flag_of_lima_is_a_row),
 		cmocka_unit_test(test_every_row_is_tested),

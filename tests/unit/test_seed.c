@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "limactl-c/yaml/parse.h"
 #include "tests/unit/tmp_dir.h"
 
 static void add(struct buf *b, const char *text)
@@ -191,6 +192,49 @@ static void test_scripts_byte_for_byte(void **state)
 	}
 }
 
+static const char *value_of(const struct ynode *map, const char *key)
+{
+	const struct ynode *n = yn_get(map, key);
+
+	if (!n || n->kind != YN_STRING)
+		fail_msg("%s is no text", key);
+	return n->text;
+}
+
+/* A reader of YAML finds every value again, whatever is in it. */
+static void test_values_come_back(void **state)
+{
+	static const char *const values[] = {
+		"plain", "two words", "# none", "a # b", "it's", "say \"hi\"", "back\\slash\\n", "\xc3\xbcn\xc3\xaf", "- dash",
+		"{brace}", "[list]", "& * ! | > % @ `", "true", "1e3", " blanks ", "\xe2\x80\xa8line", "\xf0\x9f\x90\xa7",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
+		CLEANUP(findings_fini) struct findings f = { 0 };
+		struct yn_pool *pool = yn_pool_new();
+		auto_buf yaml = BUF_INIT(4096);
+		const struct ynode *root, *user;
+		auto_seed s = { 0 };
+		struct err e = { 0 };
+		const char *text;
+
+		add(&yaml, IMAGE "user: {comment: \"");
+		for (const char *p = values[i]; *p; p++)
+			assert_int_equal(strchr("\"\\", *p) ? buf_addf(&yaml, "\\%c", *p) : buf_add(&yaml, p, 1), 0);
+		add(&yaml, "\"}\n");
+		assert_int_equal(seed_of("box", yaml.data, &s, &e), 0);
+		text = seed_text(&s, "user-data");
+		root = yn_parse(pool, "user-data", text, strlen(text), &f);
+		if (!root)
+			fail_msg("%s", finding_line(&f.item[0]));
+		user = yn_get(root, "users")->item[0];
+		assert_string_equal(value_of(user, "gecos"), values[i]);
+		assert_string_equal(yn_get(user, "ssh_authorized_keys")->item[1]->text, seed_keys[1]);
+		yn_pool_free(pool);
+	}
+}
+
 static void test_what_is_refused(void **state)
 {
 	static const struct {
@@ -247,6 +291,7 @@ int main(void)
 		cmocka_unit_test(test_scripts_are_there),
 		cmocka_unit_test(test_instance_id),
 		cmocka_unit_test(test_scripts_byte_for_byte),
+		cmocka_unit_test(test_values_come_back),
 		cmocka_unit_test(test_what_is_refused),
 		cmocka_unit_test(test_secrets_are_roots),
 	};

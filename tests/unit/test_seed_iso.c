@@ -89,11 +89,15 @@ static void test_files_in_the_volume(void **state)
 
 static int begin(void **state)
 {
-	int rc = make_dir(state);
+	static char path[sizeof(dir) + sizeof("/agent")];
+	auto_free char *made = NULL;
 
-	if (rc == 0)
-		seed_agent = put_text("agent", "the agent\n");
-	return rc;
+	if (make_dir(state) < 0)
+		return -1;
+	made = put_text("agent", "the agent\n");
+	snprintf(path, sizeof(path), "%s", made);
+	seed_agent = path;
+	return 0;
 }
 
 int main(void)

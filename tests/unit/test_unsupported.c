@@ -29,7 +29,6 @@ static const struct {
 	{ "nestedVirtualization: true", "nestedVirtualization: " YET },
 	{ "tpm: true", "tpm: " YET },
 	{ "containerd: {system: true}", "containerd.system: " YET "write containerd: {system: false, user: false}" },
-	{ "ssh: {loadDotSSHPubKeys: true}", "ssh.loadDotSSHPubKeys: " YET },
 	{ "ssh: {forwardAgent: true}", "ssh.forwardAgent: " YET },
 	{ "ssh: {forwardX11: true}", "ssh.forwardX11: " YET },
 	{ "ssh: {forwardX11Trusted: true}", "ssh.forwardX11Trusted: " YET },

@@ -174,8 +174,10 @@ static void test_aliases_share_and_are_counted(void **state)
 static void test_what_is_not_yaml_is_refused_where_it_is(void **state)
 {
 	(void)state;
-	REFUSED("a: b: c\n", 1, 5, "mapping values are not allowed");
-	REFUSED("a: 1\n\tb: 2\n", 2, 1, "found a tab character");
+	REFUSED("a: b: c\n", 1, 5, "mapping values are not allowed in this context; indent it");
+	REFUSED("a: 1\n\tb: 2\n", 2, 1, "; YAML is indented by spaces, not by tabs");
+	REFUSED("\xef\xbb\xbf" "a: [é]\n\tb: 2\n", 2, 1, "; YAML is indented by spaces, not by tabs");
+	REFUSED("a: @b\n", 1, 4, "; a text that begins so needs quotes");
 	REFUSED("a: [1, 2\nb: 3\n", 2, 2, "did not find expected");
 	REFUSED("a: \"x\n", 2, 1, "unexpected end of stream");
 	REFUSED("a: 1\nb: \xff\n", 2, 4, "UTF-8");
@@ -189,6 +191,7 @@ static void test_what_is_not_yaml_is_refused_where_it_is(void **state)
 	REFUSED("a: !x y\n", 1, 4, "is not supported");
 	REFUSED("a: !!binary aGk=a\n", 1, 4, "not base64");
 	REFUSED("a: !!int x\n", 1, 4, "is not supported");
+	REFUSED("a: !!float x\n", 1, 4, "is not supported");
 	REFUSED("\"a\\0b\": 1\n", 1, 1, "NUL");
 }
 

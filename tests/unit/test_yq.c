@@ -88,7 +88,8 @@ static void test_messages_name_the_place(void **state)
 	assert_refused("a: 1\n", "\"äöü\" | nope", "at character 9: nope is no operator");
 	assert_refused("a: 1\n", ".a = (1", "is not closed");
 	assert_refused("a: 1\n", ".a = \"x", "no closing quote");
-	assert_refused("a: 1\n", ".a //= 2", "needs a value on both sides");
+	assert_refused("a: 1\n", ".a //= 2", "needs a value on both sides; there is no //=, write .x = (.x // VALUE)");
+	assert_refused("a: 1\n", ".a = é", "at character 6: é is no operator; text needs quotes: \"é\"");
 	assert_refused("a: x\n", ".b = .a * .a", "at character 9: text cannot be multiplied with text");
 	assert_refused("a: 1\n", "error(\"no such thing\")", "at character 1: error: no such thing");
 	assert_refused("a: [1]\n", ".a.b = 2", "a list has no \"b\", only numbers");

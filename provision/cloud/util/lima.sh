@@ -136,10 +136,15 @@ lima_edit() {
 # The user may not read the volume: the script is copied with the user's rights, to where Lima has it.
 lima_user_script() {
 	copy=$LIMA_CIDATA_HOME/.lima-user-script
-	names=$(sed -n 's/^\(PARAM_[A-Za-z0-9_]*\)=.*/\1/p' "$LIMA_CIDATA_MNT/param.env" | tr '\n' ',')
 	# shellcheck disable=SC2016 # for the user's shell
 	lima_as_user sh -c 'rm -f "$1" && umask 077 && cat >"$1" && chmod 0700 "$1"' sh "$copy" <"$1" || return
-	sudo -iu "$LIMA_CIDATA_USER" "--preserve-env=${names%,}" "XDG_RUNTIME_DIR=/run/user/$LIMA_CIDATA_UID" "$copy"
+	export XDG_RUNTIME_DIR="/run/user/$LIMA_CIDATA_UID"
+	if command -v sudo >/dev/null; then
+		names=$(sed -n 's/^\(PARAM_[A-Za-z0-9_]*\)=.*/\1,/p' "$LIMA_CIDATA_MNT/param.env" | tr -d '\n')
+		sudo -iu "$LIMA_CIDATA_USER" "--preserve-env=${names}XDG_RUNTIME_DIR" "$copy"
+	else
+		su "$LIMA_CIDATA_USER" -c "cd && exec '$copy'"
+	fi
 	status=$?
 	lima_as_user rm -f "$copy"
 	return $status

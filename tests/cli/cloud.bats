@@ -1,0 +1,187 @@
+# cloud: what the seed volume's boot scripts do to a guest, in this system's root under an overlay.
+. "$BATS_TEST_DIRNAME/../helpers/cli.bash"
+
+setup() {
+	cli_setup
+	unset LIMACTL_C_DRIVER
+	truncate -s 1M "$LIMA_HOME/disk.img"
+	mkdir "$LIMA_HOME/_config"
+	echo 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB lima' >"$LIMA_HOME/_config/user.pub"
+	cat >"$LIMA_HOME/box.yaml" <<-YAML
+		images: [{location: "$LIMA_HOME/disk.img"}]
+		arch: x86_64
+		firmware: {legacyBIOS: true}
+		cpus: 1
+		memory: 512MiB
+		disk: 1GiB
+		mounts: []
+		user: {name: jane, uid: 4321, comment: 'Jane "J" Doe', home: /home/jane.guest, shell: /bin/bash}
+		env: {GREETING: 'say "hi" # now', WITH: "a=b c"}
+		param: {Who: "world's end"}
+		hostResolver: {hosts: {db.internal: 10.1.2.3}}
+		provision:
+		- {mode: boot, script: 'echo "boot \$PARAM_Who \$(id -u)" >/boot.out'}
+		- {mode: system, script: "#!/bin/sh\necho \"system \$PARAM_Who \$(cat /etc/my.conf)\" >/system.out\n"}
+		- {mode: user, script: "#!/bin/bash\necho \"user \$(id -un) \$HOME \$PARAM_Who\" >~/user.out\n"}
+		- {mode: data, path: /etc/my.conf, content: "hello {{.Param.Who}}", owner: "jane:jane", permissions: "600"}
+		- {mode: dependency, script: "#!/bin/sh\ntest -e /once || test ! -e /etc/my.conf && : >/once\n"}
+	YAML
+}
+teardown() { cli_teardown; }
+
+# boot COMMAND...: a boot of the guest, then these in it. What the guest has written stays for the next one.
+boot() {
+	unshare --mount --pid --net --uts --ipc --fork --kill-child --propagation private \
+		"$BATS_TEST_DIRNAME/../helpers/cloud-root" "$LIMA_HOME/guest" "$LIMA_HOME/box/cidata.iso" \
+		"${before:-:}" '/mnt/lima-cidata/boot.sh >/run/boot.log 2>&1 || { cat /run/boot.log; exit 1; }' "$@"
+}
+make() { limactl-c create --tty=false --name box "$LIMA_HOME/box.yaml"; }
+
+everything='grep -h jane /etc/passwd /etc/shadow /etc/sudoers.d/*; cat /etc/hosts /etc/environment; ls -l /home/jane.guest/.ssh'
+
+@test "a boot makes the user, runs what is provided in its order, and says when it is done" {
+	make
+	run -0 boot 'cat /boot.out /system.out /home/jane.guest/user.out' 'stat -c "%A %U %G" /etc/my.conf' \
+		'head -qn 1 /run/lima/provision/*.status; ls /run/lima/provision/done' 'cat /run/lima-boot-done /run/lima-ssh-ready' \
+		'cat /run/apt-get.log 2>/dev/null || true' 'ls -l /usr/local/bin/lima-guestagent; hostname'
+	contains "$output" "boot world's end 0"
+	contains "$output" "system world's end hello world's end"
+	contains "$output" "user jane /home/jane.guest world's end"
+	contains "$output" "-rw------- jane jane"
+	contains "$output" $'ok\nok\nok\nok\nok\n/run/lima/provision/done'
+	iid=$(bsdtar -xOf "$LIMA_HOME/box/cidata.iso" meta-data | sed -n 's/instance-id: //p')
+	contains "$output" "$iid"$'\n'"$iid"
+	contains "$output" "lima-box"
+	# Nothing is installed that nobody asked for, but for sudo where there is none.
+	[[ $output != *sshfs* && $output != *iptables* && $output != *uidmap* ]]
+	run -0 boot "$everything"
+	contains "$output" 'jane:x:4321:4321:Jane "J" Doe:/home/jane.guest:/bin/bash'
+	contains "$output" 'jane:*:'
+	contains "$output" 'jane ALL=(ALL) NOPASSWD:ALL'
+	contains "$output" $'#LIMA-START\nGREETING=say "hi" # now\nWITH=a=b c\n#LIMA-END'
+	contains "$output" $'127.0.1.1 lima-box\n192.168.5.2 host.lima.internal\n10.1.2.3 db.internal\n#LIMA-END'
+}
+
+@test "another boot changes nothing that is right" {
+	make
+	run -0 boot "$everything"
+	first=$output
+	run -0 boot "$everything"
+	equals "$output" "$first"
+}
+
+@test "what is root's no other user of the guest reads" {
+	make
+	run -0 boot 'for f in /mnt/lima-cidata/lima.env /mnt/lima-cidata/user-data /run/lima/settings /run/lima/provision/00; do
+		su nobody -s /bin/sh -c "cat $f" 2>/dev/null && echo "read $f"; done; echo done'
+	equals "$output" done
+}
+
+@test "an image's own user that has the number gives way, another stays" {
+	make
+	before='useradd -u 4321 -m debian'
+	run -0 boot 'id -un 4321; ls -d /home/debian'
+	equals "$output" $'jane\n/home/debian'
+	rm -rf "$LIMA_HOME/guest"
+	before='useradd -u 4321 -m someone'
+	run -0 boot 'id -u jane someone'
+	equals "$output" $'4321\n4321'
+}
+
+@test "a script that fails is said, the others run, and the boot is done all the same" {
+	sed -i 's|- {mode: dependency.*|- {mode: system, script: "#!/bin/sh\\necho oh no >\&2\\nexit 3\\n"}|' "$LIMA_HOME/box.yaml"
+	make
+	run -1 boot
+	contains "$output" "provision 4 (system) failed with status 3"
+	after='cat /run/lima/provision/04.status /home/jane.guest/user.out /run/lima-boot-done'
+	run -1 boot "$after"
+	contains "$output" $'failed 3\noh no'
+	contains "$output" "user jane"
+}
+
+@test "plain: no agent, the scripts run all the same; a password where sudo asks for one" {
+	sed -i 's/^env:/plain: true\nenv:/; s/^user: {/user: {passwordlessSudo: false, /' "$LIMA_HOME/box.yaml"
+	make
+	run -0 boot 'cat /boot.out /system.out /home/jane.guest/user.out; ls /usr/local/bin/lima-guestagent 2>&1 || true' \
+		'stat -c "%A %U" /home/jane.guest/password; grep ^jane /etc/shadow; cat /etc/sudoers.d/90-lima'
+	contains "$output" "boot world's end 0"
+	contains "$output" "system world's end hello world's end"
+	contains "$output" "user jane /home/jane.guest world's end"
+	contains "$output" "No such file"
+	contains "$output" "-rw------- jane"
+	contains "$output" 'jane:$'
+	contains "$output" 'jane ALL=(ALL) ALL'
+	run -0 boot 'grep ^jane /etc/shadow'
+	contains "$output" 'jane:$'
+}
+
+@test "with systemd the agent is a service that is there for this boot only" {
+	make
+	before='mkdir -p /run/systemd/system /run/user/4321/systemd; : >/run/user/4321/systemd/private'
+	run -0 boot 'cat /run/systemd/system/lima-guestagent.service /run/systemctl.log' 'cat /etc/subuid' \
+		'ls /etc/systemd/system/lima-guestagent.service 2>&1 || true'
+	contains "$output" 'ExecStart="/usr/local/bin/lima-guestagent" daemon --carrier virtio:io.limactl-c.agent.0'
+	contains "$output" $'daemon-reload\nrestart lima-guestagent'
+	[[ $output == *jane:[0-9]*:[0-9]* ]]
+	contains "$output" "No such file"
+}
+
+@test "with OpenRC it is a supervised one" {
+	make
+	before='printf "#!/bin/sh\n" >/sbin/openrc-run; chmod +x /sbin/openrc-run'
+	run -0 boot 'cat /etc/init.d/lima-guestagent /run/rc-service.log'
+	contains "$output" 'command_args="daemon --carrier virtio:io.limactl-c.agent.0"'
+	contains "$output" "lima-guestagent restart"
+}
+
+@test "packages: only what the template needs, after its own dependencies" {
+	sed -i 's/^mounts:.*/mounts: []\nupgradePackages: true/' "$LIMA_HOME/box.yaml"
+	make
+	run boot 'cat /run/apt-get.log'
+	contains "$output" "dist-upgrade"
+	[[ $output != *sshfs* && $output != *iptables* ]]
+}
+
+key_lines() { bsdtar -xOf "$LIMA_HOME/box/cidata.iso" ssh_authorized_keys; }
+
+@test "keys: Lima's own is made when there is none, kept otherwise; those of ~/.ssh when asked for" {
+	rm "$LIMA_HOME/_config/user.pub"
+	make
+	equals "$(stat -c %a "$LIMA_HOME/_config/user")" 600
+	equals "$(key_lines)" "$(cat "$LIMA_HOME/_config/user.pub")"
+	contains "$(key_lines)" " lima"
+	[ "$(ls "$LIMA_HOME/_config")" = $'user\nuser.pub' ]
+	limactl-c delete -f box
+	export HOME=$LIMA_HOME/home
+	mkdir -p "$HOME/.ssh"
+	echo "ssh-rsa AAAA b@host" >"$HOME/.ssh/b.pub"
+	echo "ssh-rsa BBBB a@host" >"$HOME/.ssh/a.pub"
+	echo "nonsense" >"$HOME/.ssh/c.pub"
+	echo 'ssh: {loadDotSSHPubKeys: true}' >>"$LIMA_HOME/box.yaml"
+	run -0 make
+	contains "$output" "c.pub: its first line is no public key"
+	equals "$(key_lines)" "$(cat "$LIMA_HOME/_config/user.pub")"$'\nssh-rsa BBBB a@host\nssh-rsa AAAA b@host'
+}
+
+@test "a start without a change writes the same volume" {
+	make
+	cp "$LIMA_HOME/box/cidata.iso" "$LIMA_HOME/first.iso"
+	limactl-c edit --tty=false --set '.message = "hello"' box
+	limactl-c delete -f box
+	make
+	cmp "$LIMA_HOME/box/cidata.iso" "$LIMA_HOME/first.iso"
+}
+
+@test "util: versions are compared as numbers, fields of fstab come back as they were" {
+	cd "$BATS_TEST_DIRNAME/../../provision/cloud/util"
+	for case in "1.10.2 -gt 1.9" "1.2 -eq 1.2.0" "22.4.2-1 -ge 22.4" "9 -lt 10" "2.0 -ne 2.1" "1.0 -le 1"; do
+		# shellcheck disable=SC2086 # three words
+		./compare_version.sh $case
+	done
+	run -1 ./compare_version.sh 1.9 -ge 1.10
+	run -2 ./compare_version.sh 1 = 1
+	equals "$(./escape_fstab.sh 'a b\040#c')" 'a\040b\134040\043c'
+	for text in 'plain' 'a b' 'back\slash' 'a\040b' $'tab\there' '#x' 'ünï'; do
+		equals "$(./unescape_fstab.sh "$(./escape_fstab.sh "$text")")" "$text"
+	done
+}
