@@ -74,6 +74,26 @@ static bool says(const struct buf *text, const struct ynode *now)
 	return same;
 }
 
+/* Of empty lines below a text that ends with some of its own nothing is left; below others, they are empty. */
+static void trim_below(struct patcher *p)
+{
+	const struct yn_source *s = p->source;
+
+	for (size_t i = 0, count = p->edits.count; i < count; i++) {
+		struct edit one = p->edits.item[i];
+		size_t line = one.to == slice_line_start(s, one.to) ? one.to : slice_next_line(s, one.to);
+		bool whole = one.len && one.text[one.len - 1] == '\n';
+
+		for (; line < s->len; line = slice_next_line(s, line)) {
+			size_t blanks = strspn(s->text + line, " \t");
+
+			if (line + blanks < s->len && !strchr("\r\n", s->text[line + blanks]))
+				break;
+			edits_add(&p->edits, line, whole ? slice_next_line(s, line) : line + blanks, "", 0);
+		}
+	}
+}
+
 static bool attempt(struct patcher *p, const struct ynode *was, const struct ynode *now, struct buf *result)
 {
 	struct spot root = { .after = AFTER_NOTHING, .hook = was->start };
@@ -85,6 +105,8 @@ static bool attempt(struct patcher *p, const struct ynode *was, const struct yno
 		patch_nothing(p, now);
 	else
 		ok = patch_value(p, was, now, &root);
+	if (p->trims)
+		trim_below(p);
 	if (!ok || !edits_apply(&p->edits, p->source->text, p->source->len, result))
 		return false;
 	if (says(result, now))
@@ -140,16 +162,20 @@ static int refuse(const struct ynode *was, const struct ynode *now, struct err *
 int yn_patch(const struct ynode *was, const struct ynode *now, struct buf *out, struct err *e)
 {
 	static const struct {
-		bool expand, copies;
+		bool trims, expand, copies;
 		unsigned depth;
-	} attempts[] = { { false, true, YN_DEPTH_MAX }, { true, true, YN_DEPTH_MAX }, { true, false, YN_DEPTH_MAX },
-			 { true, false, 3 },		{ true, false, 2 },	      { true, false, 1 } };
+	} attempts[] = {
+		{ false, false, true, YN_DEPTH_MAX }, { true, false, true, YN_DEPTH_MAX }, { true, true, true, YN_DEPTH_MAX },
+		{ true, true, false, YN_DEPTH_MAX },  { true, true, false, 3 },		   { true, true, false, 2 },
+		{ true, true, false, 1 },
+	};
 	auto_pool pool = yn_pool_new();
 	struct patcher p = { .pool = pool, .source = was->source, .eol = line_end_of(was->source) };
 	auto_buf result = BUF_INIT(YN_TEXT_MAX);
 	bool done = false;
 
 	for (size_t i = 0; !done && i < sizeof(attempts) / sizeof(*attempts); i++) {
+		p.trims = attempts[i].trims;
 		p.expand = attempts[i].expand;
 		p.copies = attempts[i].copies;
 		p.depth = attempts[i].depth;

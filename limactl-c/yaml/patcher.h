@@ -11,6 +11,7 @@ struct patcher {
 	const struct yn_source *source;
 	const char *eol;
 	struct edits edits;
+	bool trims;     /* empty lines below what is written make way: a text of several lines would take them in */
 	bool expand;    /* aliases are written out */
 	bool copies;    /* new values that are copies bring their lines along */
 	unsigned depth; /* values deeper than this are written anew as a whole when they changed */

@@ -59,6 +59,12 @@ static void test_scalars_are_changed_in_place(void **state)
 		{ "text\n", "'12'", "'12'\n" },
 		{ "a: x", "a: |\n  x\n  y\n", "a: |\n  x\n  y\n" },
 		{ "a:\t1\t# c\n", "a: 2", "a: 2\t# c\n" },
+		{ "a: x\n    \n \nb: 1\n", "{a: w, b: 2}", "a: w\n    \n \nb: 2\n" },
+		{ "a: x\n    \n \nb: 1\n", "a: |\n  x\n  y\nb: 1", "a: |\n  x\n  y\n\n\nb: 1\n" },
+		{ "a: x\n\n\nb: 1\n", "a: |+\n  x\n  y\n\nb: 1", "a: |+\n  x\n  y\n\nb: 1\n" },
+		{ "a: |\n  x\n\n# c\nb: 1\n", "a: |+\n  x\n  y\n\nb: 1", "a: |+\n  x\n  y\n\n# c\nb: 1\n" },
+		{ "b: 1\n# c\n    ", "b: 1\na: |\n  x\n  y\n", "b: 1\n# c\na: |\n  x\n  y\n" },
+		{ "b: 1\r\n  \r\n", "b: 1\na: |\n  x\n  y\n", "b: 1\r\na: |\r\n  x\r\n  y\r\n  \r\n" },
 	};
 
 	(void)state;
