@@ -254,7 +254,7 @@ void emit_value(struct emitter *m, const struct ynode *n, unsigned column, enum 
 
 	if (yn_is_scalar(n)) {
 		emit_str(m, before);
-		emit_scalar(m, n, ROOM_BLOCK, column + EMIT_INDENT);
+		emit_scalar(m, n, m->quotes ? ROOM_LINE : ROOM_BLOCK, column + EMIT_INDENT);
 		return;
 	}
 	if (put_short_flow(m, n, column, before))

@@ -11,6 +11,7 @@ struct emitter {
 	struct buf *out;
 	const char *eol; /* "\n" or "\r\n" */
 	bool copies;     /* unchanged values are written as they were */
+	bool quotes;     /* no block scalars */
 	bool copied;     /* at least one was */
 	bool failed;     /* out is full */
 };

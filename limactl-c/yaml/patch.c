@@ -74,7 +74,8 @@ static bool says(const struct buf *text, const struct ynode *now)
 	return same;
 }
 
-/* Of empty lines below a text that ends with some of its own nothing is left; below others, they are empty. */
+/* Of empty lines below a text that ends with some of its own, or may do so where a value is taken away, nothing is left; below
+ * others, they are empty. */
 static void trim_below(struct patcher *p)
 {
 	const struct yn_source *s = p->source;
@@ -82,7 +83,7 @@ static void trim_below(struct patcher *p)
 	for (size_t i = 0, count = p->edits.count; i < count; i++) {
 		struct edit one = p->edits.item[i];
 		size_t line = one.to == slice_line_start(s, one.to) ? one.to : slice_next_line(s, one.to);
-		bool whole = one.len && one.text[one.len - 1] == '\n';
+		bool whole = !one.len || one.text[one.len - 1] == '\n';
 
 		for (; line < s->len; line = slice_next_line(s, line)) {
 			size_t blanks = strspn(s->text + line, " \t");
@@ -162,12 +163,17 @@ static int refuse(const struct ynode *was, const struct ynode *now, struct err *
 int yn_patch(const struct ynode *was, const struct ynode *now, struct buf *out, struct err *e)
 {
 	static const struct {
-		bool trims, expand, copies;
+		bool trims, quotes, expand, copies;
 		unsigned depth;
 	} attempts[] = {
-		{ false, false, true, YN_DEPTH_MAX }, { true, false, true, YN_DEPTH_MAX }, { true, true, true, YN_DEPTH_MAX },
-		{ true, true, false, YN_DEPTH_MAX },  { true, true, false, 3 },		   { true, true, false, 2 },
-		{ true, true, false, 1 },
+		{ false, false, false, true, YN_DEPTH_MAX },
+		{ true, false, false, true, YN_DEPTH_MAX },
+		{ true, true, false, true, YN_DEPTH_MAX },
+		{ true, false, true, true, YN_DEPTH_MAX },
+		{ true, false, true, false, YN_DEPTH_MAX },
+		{ true, false, true, false, 3 },
+		{ true, false, true, false, 2 },
+		{ true, false, true, false, 1 },
 	};
 	auto_pool pool = yn_pool_new();
 	struct patcher p = { .pool = pool, .source = was->source, .eol = line_end_of(was->source) };
@@ -176,6 +182,7 @@ int yn_patch(const struct ynode *was, const struct ynode *now, struct buf *out, 
 
 	for (size_t i = 0; !done && i < sizeof(attempts) / sizeof(*attempts); i++) {
 		p.trims = attempts[i].trims;
+		p.quotes = attempts[i].quotes;
 		p.expand = attempts[i].expand;
 		p.copies = attempts[i].copies;
 		p.depth = attempts[i].depth;

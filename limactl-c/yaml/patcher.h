@@ -12,6 +12,7 @@ struct patcher {
 	const char *eol;
 	struct edits edits;
 	bool trims;     /* empty lines below what is written make way: a text of several lines would take them in */
+	bool quotes;    /* texts of several lines are written in quotes, in one line */
 	bool expand;    /* aliases are written out */
 	bool copies;    /* new values that are copies bring their lines along */
 	unsigned depth; /* values deeper than this are written anew as a whole when they changed */
@@ -41,6 +42,6 @@ struct piece {
 	size_t len;
 };
 struct piece patch_piece(struct patcher *p, const struct buf *b);
-#define PATCH_EMITTER(p, buffer) { .out = (buffer), .eol = (p)->eol, .copies = (p)->copies }
+#define PATCH_EMITTER(p, buffer) { .out = (buffer), .eol = (p)->eol, .copies = (p)->copies, .quotes = (p)->quotes }
 
 #endif

@@ -64,6 +64,8 @@ static void test_scalars_are_changed_in_place(void **state)
 		{ "a: x\n\n\nb: 1\n", "a: |+\n  x\n  y\n\nb: 1", "a: |+\n  x\n  y\n\nb: 1\n" },
 		{ "a: |\n  x\n\n# c\nb: 1\n", "a: |+\n  x\n  y\n\nb: 1", "a: |+\n  x\n  y\n\n# c\nb: 1\n" },
 		{ "b: 1\n# c\n    ", "b: 1\na: |\n  x\n  y\n", "b: 1\n# c\na: |\n  x\n  y\n" },
+		{ "a: |\n    x\n  # c\nb: 1\n", "a: |\n  y\n  z\nb: 1", "a: \"y\\nz\\n\"\n  # c\nb: 1\n" },
+		{ "a: |+\n  x\n\nb: 1\n\n\nc: 2\n", "a: |+\n  x\n\nc: 2", "a: |+\n  x\n\nc: 2\n" },
 		{ "b: 1\r\n  \r\n", "b: 1\na: |\n  x\n  y\n", "b: 1\r\na: |\r\n  x\r\n  y\r\n  \r\n" },
 	};
 
