@@ -4,7 +4,7 @@
 
 #include "limactl-c/base/mem.h"
 
-void edits_add(struct edits *e, size_t from, size_t to, const char *text, size_t len)
+void yn_edits_add(struct yn_edits *e, size_t from, size_t to, const char *text, size_t len)
 {
 	if (e->count == e->room) {
 		e->room = e->room ? 2 * e->room : 16;
@@ -27,7 +27,7 @@ static int compare(const void *pa, const void *pb)
 	return a->order < b->order ? -1 : 1;
 }
 
-bool edits_apply(struct edits *e, const char *text, size_t len, struct buf *out)
+bool yn_edits_apply(struct yn_edits *e, const char *text, size_t len, struct buf *out)
 {
 	size_t at = 0;
 
@@ -50,8 +50,8 @@ bool edits_apply(struct edits *e, const char *text, size_t len, struct buf *out)
 	return buf_add(out, text + at, len - at) == 0;
 }
 
-void edits_free(struct edits *e)
+void yn_edits_free(struct yn_edits *e)
 {
 	free(e->item);
-	*e = (struct edits){ 0 };
+	*e = (struct yn_edits){ 0 };
 }

@@ -11,16 +11,15 @@ struct edit {
 	size_t len;
 	size_t order; /* of two at one place, the earlier one comes first */
 };
-struct edits {
+struct yn_edits {
 	struct edit *item; /* owned */
 	size_t count, room;
 };
 
 /* text must outlive the edits. */
-void edits_add(struct edits *e, size_t from, size_t to, const char *text, size_t len);
+void yn_edits_add(struct yn_edits *e, size_t from, size_t to, const char *text, size_t len);
 /* false: two of them contradict, or out is full. What is removed twice is no contradiction. */
-bool edits_apply(struct edits *e, const char *text, size_t len, struct buf *out);
-void edits_free(struct edits *e);
-#define auto_edits CLEANUP(edits_free) struct edits
+bool yn_edits_apply(struct yn_edits *e, const char *text, size_t len, struct buf *out);
+void yn_edits_free(struct yn_edits *e);
 
 #endif

@@ -60,7 +60,7 @@ static void patch_nothing(struct patcher *p, const struct ynode *now)
 	if (at == mark)
 		emit_line_end(&m);
 	piece = patch_piece(p, &text);
-	edits_add(&p->edits, at, at, piece.text, piece.len);
+	yn_edits_add(&p->edits, at, at, piece.text, piece.len);
 }
 
 static bool says(const struct buf *text, const struct ynode *now)
@@ -90,7 +90,7 @@ static void trim_below(struct patcher *p)
 
 			if (line + blanks < s->len && !strchr("\r\n", s->text[line + blanks]))
 				break;
-			edits_add(&p->edits, line, whole ? slice_next_line(s, line) : line + blanks, "", 0);
+			yn_edits_add(&p->edits, line, whole ? slice_next_line(s, line) : line + blanks, "", 0);
 		}
 	}
 }
@@ -108,7 +108,7 @@ static bool attempt(struct patcher *p, const struct ynode *was, const struct yno
 		ok = patch_value(p, was, now, &root);
 	if (p->trims)
 		trim_below(p);
-	if (!ok || !edits_apply(&p->edits, p->source->text, p->source->len, result))
+	if (!ok || !yn_edits_apply(&p->edits, p->source->text, p->source->len, result))
 		return false;
 	if (says(result, now))
 		return true;
@@ -188,7 +188,7 @@ int yn_patch(const struct ynode *was, const struct ynode *now, struct buf *out, 
 		p.depth = attempts[i].depth;
 		done = attempt(&p, was, now, &result);
 	}
-	edits_free(&p.edits);
+	yn_edits_free(&p.edits);
 	if (!done)
 		return refuse(was, now, e);
 	if (buf_add(out, result.data, result.len) < 0)

@@ -70,7 +70,7 @@ static bool add_before(struct block *b, size_t j)
 	if (!first->own_line)
 		emit_pad(&m, first->column);
 	piece = patch_piece(b->p, &text);
-	edits_add(&b->p->edits, first->head, first->head, piece.text, piece.len);
+	yn_edits_add(&b->p->edits, first->head, first->head, piece.text, piece.len);
 	return !m.failed;
 }
 
@@ -83,7 +83,7 @@ static void close_scalar(struct block *b, size_t i, size_t j)
 	if (!slice_is_open(n) || !yn_same(n, b->now->item[j]))
 		return;
 	header = slice_chomping(slice_last(n));
-	edits_add(&b->p->edits, header, header + (b->p->source->text[header] == '+'), "-", 1);
+	yn_edits_add(&b->p->edits, header, header + (b->p->source->text[header] == '+'), "-", 1);
 }
 
 /* Behind the old one of index last. */
@@ -102,7 +102,7 @@ static bool add_behind(struct block *b, size_t j, size_t last)
 	emit_line_end(&m);
 	put_element(&m, b->now, j, (unsigned)s->column, true);
 	piece = patch_piece(b->p, &text);
-	edits_add(&b->p->edits, at, at, piece.text, piece.len);
+	yn_edits_add(&b->p->edits, at, at, piece.text, piece.len);
 	return !m.failed;
 }
 
@@ -131,7 +131,7 @@ static void remove_lines(struct block *b, const struct slice *s, bool kept_befor
 	while (kept_before && to == source->len && from > top &&
 	       is_blank_line(source, slice_line_start(source, from - 1)))
 		from = slice_line_start(source, from - 1);
-	edits_add(&b->p->edits, from, to, "", 0);
+	yn_edits_add(&b->p->edits, from, to, "", 0);
 }
 
 /* The comments of what moves up behind a dash go above the dash. */
@@ -148,7 +148,7 @@ static void lift_comments(struct block *b, const struct slice *first, const stru
 		emit_bytes(&m, source->text + at + next->column, slice_next_line(source, at) - at - next->column);
 	}
 	piece = patch_piece(b->p, &text);
-	edits_add(&b->p->edits, line, line, piece.text, piece.len);
+	yn_edits_add(&b->p->edits, line, line, piece.text, piece.len);
 }
 
 static bool remove_one(struct block *b, size_t i, bool kept_before)
@@ -165,7 +165,7 @@ static bool remove_one(struct block *b, size_t i, bool kept_before)
 	if (i + 1 >= b->was->count || !b->kept[i + 1] || !b->found[i + 1])
 		return false;
 	lift_comments(b, s, next);
-	edits_add(&b->p->edits, s->from, next->from, "", 0);
+	yn_edits_add(&b->p->edits, s->from, next->from, "", 0);
 	return true;
 }
 

@@ -35,7 +35,7 @@ static void add(struct patcher *p, const struct ynode *was, const struct ynode *
 	if (last == ALIGN_NONE)
 		emit_str(&m, ", ");
 	piece = patch_piece(p, &text);
-	edits_add(&p->edits, at, at, piece.text, piece.len);
+	yn_edits_add(&p->edits, at, at, piece.text, piece.len);
 }
 
 static bool patch_kept(struct patcher *p, const struct ynode *was, const struct ynode *now, size_t i, size_t j,
@@ -67,9 +67,9 @@ bool patch_flow(struct patcher *p, const struct ynode *was, const struct ynode *
 		}
 		for (; next < i; next++) {
 			if (last == ALIGN_NONE)
-				edits_add(&p->edits, start_of(was, next), start_of(was, next + 1), "", 0);
+				yn_edits_add(&p->edits, start_of(was, next), start_of(was, next + 1), "", 0);
 			else
-				edits_add(&p->edits, end_of(was, next - 1), end_of(was, next), "", 0);
+				yn_edits_add(&p->edits, end_of(was, next - 1), end_of(was, next), "", 0);
 		}
 		if (j == now->count)
 			return true;

@@ -37,7 +37,7 @@ static void replace_in_flow(struct patcher *p, const struct ynode *was, const st
 	}
 	emit_flow(&m, now);
 	piece = patch_piece(p, &text);
-	edits_add(&p->edits, from, was->end, piece.text, piece.len);
+	yn_edits_add(&p->edits, from, was->end, piece.text, piece.len);
 }
 
 /* The new value can stand where the old one does: in the same line, or below a comment as the whole of its line. */
@@ -59,11 +59,11 @@ static void replace_inline(struct patcher *p, const struct ynode *was, const str
 
 	first = eol ? (size_t)(eol - new.text) : new.len;
 	if (first && new.text[0] == ' ' && fits(p, spot, was, !eol))
-		edits_add(&p->edits, was->start, end, new.text + 1, first - 1);
+		yn_edits_add(&p->edits, was->start, end, new.text + 1, first - 1);
 	else
-		edits_add(&p->edits, spot->hook, end, new.text, first);
+		yn_edits_add(&p->edits, spot->hook, end, new.text, first);
 	if (first < new.len)
-		edits_add(&p->edits, line_end, line_end, new.text + first, new.len - first);
+		yn_edits_add(&p->edits, line_end, line_end, new.text + first, new.len - first);
 }
 
 /* Lines below a key: the key's own comment stays. */
@@ -74,12 +74,12 @@ static void replace_block(struct patcher *p, const struct ynode *was, const stru
 
 	first = eol ? (size_t)(eol - new.text) : new.len;
 	if (spot->after != AFTER_KEY || key_end > was->start) {
-		edits_add(&p->edits, spot->hook, to, new.text, new.len);
+		yn_edits_add(&p->edits, spot->hook, to, new.text, new.len);
 		return;
 	}
 	if (first)
-		edits_add(&p->edits, spot->hook, spot->hook, new.text, first);
-	edits_add(&p->edits, key_end, to, new.text + first, new.len - first);
+		yn_edits_add(&p->edits, spot->hook, spot->hook, new.text, first);
+	yn_edits_add(&p->edits, key_end, to, new.text + first, new.len - first);
 }
 
 bool patch_replace(struct patcher *p, const struct ynode *was, const struct ynode *now, const struct spot *spot)

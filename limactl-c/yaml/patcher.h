@@ -10,7 +10,7 @@ struct patcher {
 	struct yn_pool *pool; /* of the edits' texts */
 	const struct yn_source *source;
 	const char *eol;
-	struct edits edits;
+	struct yn_edits edits;
 	bool trims;     /* empty lines below what is written make way: a text of several lines would take them in */
 	bool quotes;    /* texts of several lines are written in quotes, in one line */
 	bool expand;    /* aliases are written out */
