@@ -15,29 +15,6 @@ enum {
 		     1 */
 };
 
-char *text_shell_quote(const char *s)
-{
-	static const char plain[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=@%+,";
-	char *out, *p;
-
-	if (*s && strspn(s, plain) == strlen(s))
-		return xstrdup(s);
-	p = out = xmalloc(4 * strlen(s) + 3);
-	*p++ = '\'';
-	for (; *s; s++) {
-		if (*s == '\'') {
-			memcpy(p, "'\\''", 4);
-			p += 4;
-		} else {
-			*p++ = *s;
-		}
-	}
-	*p++ = '\'';
-	*p = '\0';
-	return out;
-}
-
 char *text_size(uint64_t bytes)
 {
 	static const char *const unit[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };

@@ -1,13 +1,10 @@
-/* text.h - small texts for people and shells. */
+/* text.h - small texts for people. */
 #ifndef LIMA_TEXT_H
 #define LIMA_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* s as one word of a POSIX shell, quoted only when needed. malloc'd. */
-char *text_shell_quote(const char *s);
 
 /* Bytes as "4GiB", "1.5GiB", "512MiB", "100B": the largest unit, exact when it divides into it,
  * else rounded to two decimals. malloc'd. */

@@ -245,7 +245,4 @@ char *cfg_json_schema(void); /* JSON Schema of what a template may hold. malloc'
 void cfg_free(struct cfg *c); /* *c is empty afterwards */
 #define auto_cfg CLEANUP(cfg_free) struct cfg
 
-/* A filled configuration as one line of JSON, which is YAML too. malloc'd. */
-char *cfg_dump(const struct cfg *c);
-
 #endif

@@ -3,15 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/buf.h"
 #include "lib/cleanup.h"
 #include "limactl-c/base/text.h"
 #include "limactl-c/config/config.h"
 #include "limactl-c/config/schema.h"
 #include "limactl-c/config/size.h"
-#include "limactl-c/yaml/emit.h"
 
-enum { DUMP_MAX = 64 << 20, NUMBER_MAX = 24 };
+enum { NUMBER_MAX = 24 };
 
 /* A value's text, row and struct, and what was given for it (NULL: nothing). */
 struct member {
@@ -196,14 +194,4 @@ struct ynode *cfg_tree(const struct cfg *c, struct yn_pool *p)
 	struct ynode *map = group(p, &all);
 
 	return map ? map : yn_map(p);
-}
-
-char *cfg_dump(const struct cfg *c)
-{
-	auto_pool p = yn_pool_new();
-	struct buf b = BUF_INIT(DUMP_MAX);
-
-	if (yn_json(cfg_tree(c, p), 0, &b) < 0)
-		abort(); /* memory: a configuration is far smaller than DUMP_MAX */
-	return b.data;
 }

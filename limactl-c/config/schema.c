@@ -92,24 +92,6 @@ const struct key *schema_find(const char *path)
 	return n && n->key && !strcmp(n->key->path, path) ? n->key : NULL;
 }
 
-bool schema_is_group(const char *path)
-{
-	size_t len = strlen(path);
-	const struct schema_node *n = node_of(path);
-
-	return n && n->child && (!n->key || (len > 2 && !strcmp(path + len - 2, "[]")));
-}
-
-size_t schema_children(const char *group, const char **names, size_t max)
-{
-	const struct schema_node *n = node_of(group);
-	size_t count = 0;
-
-	for (n = n ? n->child : NULL; n && count < max; n = n->next)
-		names[count++] = n->name;
-	return count;
-}
-
 bool schema_next_word(const char **p, char *word, size_t size)
 {
 	size_t n = strcspn(*p, "|");

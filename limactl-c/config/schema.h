@@ -75,9 +75,6 @@ const struct schema_node *schema_root(void);
 const struct schema_node *schema_child(const struct schema_node *group, const char *name); /* NULL: none */
 
 const struct key *schema_find(const char *path); /* list indexes as "[]" */
-bool schema_is_group(const char *path);          /* rows lie below it: a mapping of its own, or a list's element */
-/* Key names directly below a group ("" = top) into names[max]; returns how many. Borrowed from the table. */
-size_t schema_children(const char *group, const char **names, size_t max);
 
 /* The allowed words of "a|b|c". *p starts at the text; false at the end; word gets at most size - 1
  * bytes. */

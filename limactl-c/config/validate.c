@@ -11,40 +11,43 @@
 
 enum { WHAT_MAX = 500, PORT_SSH = 22, PORT_MAX = 65535 };
 
-void check_bad(struct check *k, char *path, const char *fmt, ...)
+/* path is freed. */
+static void ERR_FMT(5, 0) tell(struct check *k, char *path, struct place at,
+			       void (*finding)(struct findings *f, struct place at, const char *path, const char *fmt, ...),
+			       const char *fmt, va_list ap)
 {
 	auto_free char *own = path;
 	char what[WHAT_MAX];
+
+	vsnprintf(what, sizeof(what), fmt, ap);
+	finding(k->f, at, own, "%s", what);
+}
+
+void check_bad(struct check *k, char *path, const char *fmt, ...)
+{
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(what, sizeof(what), fmt, ap);
+	tell(k, path, where_place(k->c, k->in->instance.name, path), finding_error, fmt, ap);
 	va_end(ap);
-	finding_error(k->f, where_place(k->c, k->in->instance.name, own), own, "%s", what);
 }
 
 void check_bad_key(struct check *k, char *path, const char *fmt, ...)
 {
-	auto_free char *own = path;
-	char what[WHAT_MAX];
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(what, sizeof(what), fmt, ap);
+	tell(k, path, where_key_place(k->c, k->in->instance.name, path), finding_error, fmt, ap);
 	va_end(ap);
-	finding_error(k->f, where_key_place(k->c, k->in->instance.name, own), own, "%s", what);
 }
 
 void check_warn(struct check *k, char *path, const char *fmt, ...)
 {
-	auto_free char *own = path;
-	char what[WHAT_MAX];
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(what, sizeof(what), fmt, ap);
+	tell(k, path, where_place(k->c, k->in->instance.name, path), finding_warning, fmt, ap);
 	va_end(ap);
-	finding_warning(k->f, where_place(k->c, k->in->instance.name, own), own, "%s", what);
 }
 
 void check_port(struct check *k, uint32_t port, char *path)

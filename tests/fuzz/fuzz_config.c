@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "limactl-c/config/config.h"
+#include "tests/unit/cfg_dump.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

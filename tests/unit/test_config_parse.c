@@ -1,6 +1,8 @@
 /* YAML text → struct cfg: what is taken, and what is said about the rest. */
 #include "tests/unit/cfg_util.h"
 
+#include "tests/unit/cfg_dump.h"
+
 #include <stdlib.h>
 
 static const char everything[] =

@@ -12,29 +12,6 @@
 #include "limactl-c/base/mem.h"
 #include "limactl-c/base/text.h"
 
-static void test_a_shell_reads_back_what_was_quoted(void **state)
-{
-	static const char *const words[] = {
-		"plain", "",   "a b",       "it's",  "$HOME `id` \"x\" \\", "*?[]{}~#!&;<>|()",
-		"-n",    "''", "line\nend", "tab\t", "\xc3\xa9t\xc3\xa9",   "a=b"
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
-		auto_free char *quoted = text_shell_quote(words[i]);
-		auto_free char *command = xasprintf("printf %%s %s", quoted);
-		char out[100] = "";
-		FILE *f = popen(command, "r");
-		size_t n;
-
-		assert_non_null(f);
-		n = fread(out, 1, sizeof(out) - 1, f);
-		out[n] = '\0';
-		assert_int_equal(pclose(f), 0);
-		assert_string_equal(out, words[i]);
-	}
-}
-
 static void test_sizes_use_the_largest_unit(void **state)
 {
 	static const struct {
@@ -117,7 +94,6 @@ static void test_the_nearest_word_is_a_slip_not_a_guess(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_shell_reads_back_what_was_quoted),
 		cmocka_unit_test(test_sizes_use_the_largest_unit),
 		cmocka_unit_test(test_durations_leave_out_what_is_zero),
 		cmocka_unit_test(test_the_nearest_word_is_a_slip_not_a_guess),
