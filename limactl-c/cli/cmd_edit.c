@@ -61,16 +61,25 @@ static int change(struct setup *s, const struct call *call, bool is_new, const c
 	return 0;
 }
 
-/* What was typed is not lost. */
+static bool keep(const char *dir, const struct setup *s, const char *what, struct err *e)
+{
+	auto_free char *path = xasprintf("%s/" REJECTED, dir);
+
+	if (fs_write_atomic(path, s->text.data, s->text.len, 0600, e) < 0)
+		return false;
+	say_info("The rejected text is kept in %s; %s stays as it was", path, what);
+	return true;
+}
+
+/* What was typed is not lost, here or, where nothing can be written, elsewhere. */
 static void reject(const struct setup *s, const char *what)
 {
 	auto_free char *here = getcwd(NULL, 0);
+	const char *tmp = getenv("TMPDIR");
 	struct err kept = { 0 };
 
-	if (fs_write_atomic(REJECTED, s->text.data, s->text.len, 0644, &kept) < 0)
+	if (!(here && keep(here, s, what, &kept)) && !keep(tmp && *tmp ? tmp : "/tmp", s, what, &kept))
 		say_error("The rejected text could not be kept: %s", kept.msg);
-	else
-		say_info("The rejected text is kept in %s/%s; %s stays as it was", here ? here : ".", REJECTED, what);
 }
 
 /* Puts the text in place of before; an editor may have been open for long. */

@@ -275,3 +275,62 @@ mounts() {
 	cmp script.sh d/provision/00
 	cmp blank.sh d/provision/01
 }
+
+@test "rubble in the folder of instances: list shows what it is, and only JSON on standard output" {
+	mkdir -p half bad _disks odd/lima.yaml x.yaml 'two words'
+	echo ': [' >bad/lima.yaml
+	touch .DS_Store note.txt
+	ln -s /no/such link
+	mkfifo pipe
+	limactl-c create --tty=false --name ok fake.yaml
+	limactl-c edit ok --set '.message = "quote \" backslash \\ é\nline"'
+	run -0 --separate-stderr limactl-c list --json
+	equals "$(jq -rc '[.name, .status] | join(" ")' <<<"$output" | paste -sd ,)" "bad Broken,half Broken,odd Broken,ok Stopped"
+	equals "$(jq -r 'select(.name == "ok").message' <<<"$output")" $'quote " backslash \\ é\nline'
+	jq -es 'all(.status != "Broken" or (.errors | length) == 1)' <<<"$output"
+	run -0 limactl-c delete bad half odd
+}
+
+@test "list while instances come and go: never an error, never half an instance" {
+	local n
+	limactl-c create --tty=false --name a fake.yaml
+	(for n in 1 2 3 4 5 6 7 8; do
+		limactl-c clone a b
+		limactl-c edit --cpus $n b
+		limactl-c delete -f b
+	done) >log 2>&1 3>&- &
+	while kill -0 $! 2>/dev/null; do
+		limactl-c list --json 2>errors >out
+		jq -es 'all(.status == "Stopped" and .errors == null)' out >/dev/null
+		equals "$(cat errors)" ""
+	done
+	wait $!
+}
+
+@test "without a terminal nothing waits for an answer" {
+	run -0 timeout 20 limactl-c create --name a fake.yaml </dev/null
+	run -1 timeout 20 limactl-c edit a </dev/null
+	run -0 timeout 20 limactl-c delete a </dev/null
+	run -1 timeout 20 limactl-c create --tty --name b - </dev/null
+	[ ! -e b ]
+}
+
+@test "findings as JSON: each line is some, whatever the file holds or is called" {
+	local name text n
+	for name in 'q"uote.yaml' $'line\nend.yaml' $'bad\xff.yaml' $'bell\a.yaml' é.yaml; do
+		for text in 'cpus: "\x01\e\"\\"' '"k\"\x7f\t": 1' $'memory: \xff' 'vmType: "é\u2028"' 'message: "{{\"\x02"' 'base: "\x03\".yaml"'; do
+			printf 'images: [{location: /dev/null}]\n%s\n' "$text" >"$name"
+			limactl-c validate --log-format json "./$name" 2>found || true
+			jq -es 'length > 0 and all(has("msg") and has("level") and has("time"))' found >/dev/null
+			iconv -f UTF-8 -t UTF-8 found >/dev/null
+		done
+		rm "./$name"
+	done
+	# Words that are cut are not cut within a character.
+	for n in 290 291 292 293 590 591 592 593; do
+		printf 'images: [{location: /dev/null}]\nvmType: "%s%s"\n' "$(printf 'x%.0s' $(seq $((n % 4 + 1))))" \
+			"$(printf 'é%.0s' $(seq $n))" >long.yaml
+		limactl-c validate --log-format json long.yaml 2>found || true
+		iconv -f UTF-8 -t UTF-8 found | jq -es 'length == 2' >/dev/null
+	done
+}

@@ -170,6 +170,13 @@ an_editor() {
 	cmp "$LIMA_HOME/t.yaml" "$LIMA_HOME/a/lima.yaml"
 	grep -q "cpus: many" lima.REJECTED.yaml
 	run -1 grep "## limactl-c" lima.REJECTED.yaml
+	# Where nothing can be written it is kept elsewhere.
+	mkdir nowhere tmp
+	cd nowhere
+	rmdir ../nowhere
+	TMPDIR=$LIMA_HOME/tmp run -1 limactl-c edit --set '.cpus = "some"' a
+	contains "$output" "$LIMA_HOME/tmp/lima.REJECTED.yaml"
+	grep -q "cpus: some" "$LIMA_HOME/tmp/lima.REJECTED.yaml"
 }
 
 @test "a disk grows and does not shrink; a running instance is not edited" {
