@@ -133,20 +133,51 @@ static int name_servers(const struct setup *su, const char *before, const char *
 	return bad | (text->len ? 0 : -1);
 }
 
+static bool are_given(const struct setup *su)
+{
+	return settings_get(su->settings, "net.dns", NULL) != NULL;
+}
+
+/* The image's own, or those of an earlier boot, would be asked first. */
+static int drop_others(const struct setup *su, struct err *e)
+{
+	auto_buf old = BUF_INIT(SU_FILE_MAX), new = BUF_INIT(SU_FILE_MAX);
+	int bad = buf_adds(&new, "");
+	size_t n;
+
+	if (su_read(su, "/etc/resolv.conf", &old, e) < 0)
+		return -1;
+	for (const char *line = old.data; *line; line += n) {
+		n = strcspn(line, "\n");
+		n += line[n] == '\n';
+		if (strncmp(line, "nameserver", 10) != 0)
+			bad |= buf_add(&new, line, n);
+	}
+	return bad ? err_set(e, ERR_INVALID, "/etc/resolv.conf is too large") :
+		     su_write(su, "/etc/resolv.conf", new.data, 0644, e);
+}
+
 int net_dns(const struct setup *su, struct err *e)
 {
 	auto_buf text = BUF_INIT(1024);
 
 	if (name_servers(su, "nameserver ", "\n", &text) < 0)
 		return err_set(e, ERR_INVALID, "there is no usable name server");
+	if (are_given(su) && drop_others(su, e) < 0)
+		return -1;
 	return su_block(su, "/etc/resolv.conf", text.data, e);
+}
+
+int net_dns_if_given(const struct setup *su, struct err *e)
+{
+	return are_given(su) ? net_dns(su, e) : 0;
 }
 
 /* Where the guest asks for an address itself, its clients would write the network's name server. */
 int net_dns_clients(const struct setup *su, struct err *e)
 {
 	auto_buf list = BUF_INIT(1024), dhcpcd = BUF_INIT(1200), udhcpc = BUF_INIT(1200);
-	bool given = settings_get(su->settings, "net.dns", NULL);
+	bool given = are_given(su);
 	char path[SU_PATH_MAX];
 
 	if (given && (name_servers(su, "", " ", &list) < 0 ||

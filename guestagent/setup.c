@@ -45,6 +45,7 @@ static const struct {
 	{ "name servers", net_dns_clients, EARLY },
 	{ "network", net_up, LEAN },
 	{ "network", net_up_if_down, LATE },
+	{ "name servers", net_dns_if_given, LATE },
 	{ "environment", setup_environment, LEAN | EARLY },
 	{ "user", setup_user, LEAN | EARLY },
 	{ "time zone", setup_timezone, LEAN | EARLY },

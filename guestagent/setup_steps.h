@@ -24,6 +24,7 @@ int setup_user(const struct setup *su, struct err *e);        /* setup_user.c */
 int net_up(const struct setup *su, struct err *e);            /* net.c */
 int net_up_if_down(const struct setup *su, struct err *e);    /* only when the card has no address */
 int net_dns(const struct setup *su, struct err *e);           /* /etc/resolv.conf */
+int net_dns_if_given(const struct setup *su, struct err *e);
 int net_dns_clients(const struct setup *su, struct err *e);   /* net.dns for the guest's own DHCP clients */
 int setup_certificates(const struct setup *su, struct err *e); /* setup_ca.c */
 int setup_timezone(const struct setup *su, struct err *e);    /* setup_zone.c */

@@ -36,6 +36,7 @@ struct probes {
 	struct deadline *next; /* the next try, or the end of the present one */
 	int64_t end;     /* of the present probe, on the clock */
 	int retry_ms;
+	char *last;      /* how its last try ended, NULL: none did */
 };
 
 /* --- one try --- */
@@ -95,6 +96,7 @@ static void begin_probe(struct probes *p)
 {
 	p->end = clock_ms() + (int64_t)p->plan->probe_seconds * 1000;
 	p->retry_ms = RETRY_FIRST_MS;
+	free(steal(&p->last));
 	try_now(p);
 }
 
@@ -112,8 +114,6 @@ static char *outcome(const struct run *r)
 {
 	const char *colon = r->err_len ? ": " : "";
 
-	if (r->busy)
-		return xstrdup("it did not end");
 	if (r->status == RUN_TOO_LARGE)
 		return xstrdup("it writes too much");
 	if (r->status < 0)
@@ -125,10 +125,10 @@ static char *outcome(const struct run *r)
 static void give_up(struct probes *p)
 {
 	const struct plan_probe *probe = &p->plan->probe[p->at];
-	auto_free char *why = outcome(&p->run), *time = xasprintf("%u s", p->plan->probe_seconds);
 
 	run_cancel(&p->run);
-	p->error[p->at] = xasprintf("probe \"%s\" did not succeed within %s: %s%s%s", probe->description, time, why,
+	p->error[p->at] = xasprintf("probe \"%s\" did not succeed within %u s: %s%s%s", probe->description,
+				    p->plan->probe_seconds, p->last ? p->last : "it did not end",
 				    *probe->hint ? "; hint: " : "", probe->hint);
 	log_warn("%s", p->error[p->at]);
 	next_probe(p);
@@ -145,6 +145,8 @@ static void on_done(struct run *r)
 		next_probe(p);
 		return;
 	}
+	free(p->last);
+	p->last = outcome(r);
 	deadline_at(p->next, now + p->retry_ms < p->end ? now + p->retry_ms : p->end);
 	p->retry_ms = 2 * p->retry_ms < RETRY_MOST_MS ? 2 * p->retry_ms : RETRY_MOST_MS;
 }
@@ -228,5 +230,6 @@ void probes_free(struct probes *p)
 	free(p->env);
 	free(p->error);
 	free(p->words);
+	free(p->last);
 	free(p);
 }

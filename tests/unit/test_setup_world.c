@@ -23,7 +23,7 @@ static void test_name_servers(void **state)
 	struct err e;
 
 	(void)state;
-	put("/etc/resolv.conf", "search example.org\n", 0644);
+	put("/etc/resolv.conf", "nameserver 10.0.2.3\nsearch example.org\nnameserver 192.0.2.99", 0644);
 	set("net.dns", "192.0.2.1 fd00::53 nonsense 192.0.2.2");
 	assert_int_equal(net_dns(&su, &e), 0);
 	assert_string_equal(text_of("/etc/resolv.conf"),
