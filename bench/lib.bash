@@ -65,3 +65,15 @@ timed() {
 		        print("%.3f" % ((time.perf_counter() - t) * 1000))
 	PY
 }
+
+# bare_qemu CMDLINE: program, CPU model, memory and images of the plan of the instance `bench`, and nothing but a
+# power-off to do.
+bare_qemu() {
+	local plan=$LIMA_HOME/bench/plan.json
+	"${bare_by[@]}" "$(jq -r .qemu "$plan")" -nodefaults -no-user-config -display none \
+		-machine "$(jq -r .machine "$plan")" -accel tcg,thread=single -cpu "$(jq -r .cpu "$plan")" \
+		-m "$(($(jq -r .memory "$plan") / 1048576))" -smp "$(jq -r .cpus "$plan")" \
+		-kernel "$(jq -r .kernel "$plan")" -initrd "$(jq -r .initrd "$plan")" \
+		-append "$1 rdinit=/bin/busybox -- poweroff -f"
+}
+bare_by=() # what runs it, when not the shell itself

@@ -4,15 +4,6 @@
 . "$(dirname "$0")/lib.bash"
 bench_begin start
 
-# bare_qemu ARGUMENTS: program, CPU model, memory and images of the instance's plan, and nothing but a power-off to do.
-bare_qemu() {
-	local plan=$LIMA_HOME/bench/plan.json
-	"$(jq -r .qemu "$plan")" -nodefaults -no-user-config -display none -machine "$(jq -r .machine "$plan")" \
-		-accel tcg,thread=single -cpu "$(jq -r .cpu "$plan")" -m "$(($(jq -r .memory "$plan") / 1048576))" \
-		-smp "$(jq -r .cpus "$plan")" -kernel "$(jq -r .kernel "$plan")" -initrd "$(jq -r .initrd "$plan")" \
-		-append "$1 rdinit=/bin/busybox -- poweroff -f" >/dev/null 2>&1
-}
-
 # took COMMAND...: seconds it takes
 took() {
 	local t0 t1
