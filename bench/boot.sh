@@ -65,6 +65,7 @@ while read -r name template change; do
 done < <(guests)
 
 same=$(jq -r .cmdline "$LIMA_HOME/bench/plan.json" | sed 's/ rdinit=[^ ]*//')
+# shellcheck disable=SC2034 # bare_qemu uses it
 bare_by=(python3 "$here/stages.py" bare)
 for run in $(seq "$RUNS"); do
 	while read -r name _; do

@@ -11,8 +11,8 @@ stamp, late by what the channel takes (a millisecond). The host agent's events c
 dockerd stamp their lines with the guest's time of day, which may be set while they start; dockerd's last line, that it
 listens, is taken to be READY: the host agent's question has been waiting in the socket.
 
-The kernel's stamps begin with its first line when it finds the timer's rate at once. On a busy host it may not ("Fast TSC
-calibration failed"): its clock then starts when memory has been cleared, and the stages before that are left out.
+The kernel's stamps begin with its first line when it finds the timer's rate at once. On a busy host it may not: its
+clock then starts when memory has been cleared, and the stages before that are left out.
 """
 import json, os, re, socket, subprocess, sys, threading, time
 from datetime import datetime
@@ -169,7 +169,7 @@ def boot(instance):
 
     stages = [(agent_begin + answered, "agent answers"), (ready, "READY (_ping answered)"),
               (returned, "start has returned")]
-    if not any("Fast TSC calibration failed" in line for line in lines):
+    if not any(re.match(r"\[ *0\.000000\] mem auto-init", line) for line in lines):
         stages += first(lines, EARLY, printk)
     stages += first(lines, KERNEL, printk)
     listens = [time_of_day(line) for line in lines if 'msg="API listen' in line]
