@@ -57,6 +57,15 @@ struct found {
 	size_t count;
 };
 
+/* A name that can stand in a line, and in JSON. */
+static bool is_word(const char *name)
+{
+	for (const char *p = name; *p; p++)
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			return false;
+	return text_is_utf8(name);
+}
+
 /* Every template below a folder. Links to folders are not followed, so there is no end-less way. */
 static void walk(struct found *f, const char *folder, const char *prefix, unsigned depth)
 {
@@ -68,7 +77,7 @@ static void walk(struct found *f, const char *folder, const char *prefix, unsign
 		size_t n = strlen(d->d_name), suffix = strlen(SUFFIX);
 		struct stat st;
 
-		if (d->d_name[0] == '.' || lstat(path, &st) < 0)
+		if (d->d_name[0] == '.' || !is_word(d->d_name) || lstat(path, &st) < 0)
 			continue;
 		if (S_ISDIR(st.st_mode)) {
 			auto_free char *below = xasprintf("%s%s/", prefix, d->d_name);

@@ -44,6 +44,8 @@ static int setup(void **state)
 	put("home/_templates/mine.yaml", "from home");
 	put("home/_templates/both.yaml", "home wins");
 	put("home/_templates/.hidden.yaml", "hidden");
+	put("home/_templates/two\nlines.yaml", "no line can name it");
+	put("home/_templates/\xff.yaml", "nor can JSON");
 	put(SHARE "both.yaml", "prefix");
 	put(SHARE "alpine-3.23.yaml", "versioned");
 	put(SHARE "other.yml", "yml");
