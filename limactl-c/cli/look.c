@@ -142,6 +142,11 @@ int look_at(const char *name, struct yn_pool *whole, struct look *l, struct err 
 		l->host_agent = (pid_t)atol(pid);
 		ask_host_agent(l);
 	}
+	/* What is deleted while it is looked at is not broken. */
+	if (l->errors && !fs_exists(l->inst.dir)) {
+		look_free(l);
+		return err_set(e, ERR_NOTFOUND, "instance \"%s\" does not exist any more", name);
+	}
 	return 0;
 }
 
