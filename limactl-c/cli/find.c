@@ -8,6 +8,7 @@
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/cli/bootfiles.h"
+#include "limactl-c/cli/harvested.h"
 #include "limactl-c/cli/images.h"
 #include "limactl-c/cli/say.h"
 #include "limactl-c/config/where.h"
@@ -33,6 +34,7 @@ struct plan_images found_images(const struct found *f)
 		.initrd = f->initrd,
 		.iso = f->iso,
 		.boot_args = f->boot_args,
+		.harvest = f->harvest,
 		.firmware = f->firmware,
 		.engine_disk = f->engine,
 	};
@@ -68,6 +70,9 @@ static bool reuse_boot(struct found *f, const struct cfg *c, const struct plan *
 
 	if (f->iso ? refuses_direct_boot(c) : !c->guest.direct_boot)
 		return true;
+	/* Not one of the image's. */
+	if (former->harvest)
+		return false;
 	if (!reuse(&f->kernel, former->kernel) || (initrd && !reuse(&f->initrd, initrd)))
 		return false;
 	f->boot_args = args ? xstrdup(args) : NULL;
@@ -162,5 +167,8 @@ int found_make(struct found *f, const struct cfg *c, const struct plan *former, 
 		if (find_all(f, c, e) < 0)
 			return -1;
 	}
+	f->harvest = !f->kernel && !f->iso && !refuses_direct_boot(c);
+	if (f->harvest && former)
+		harvested_find(f, former);
 	return find_firmware(f, c, e);
 }

@@ -13,6 +13,7 @@ struct found {
 	char *disk, *kernel, *initrd, *firmware, *engine;
 	char *boot_args;
 	bool iso; /* disk is one */
+	bool harvest; /* see struct plan */
 };
 void found_free(struct found *f); /* also makes it empty */
 

@@ -26,6 +26,7 @@
 #include "limactl-c/cli/haclient.h"
 #include "limactl-c/cli/say.h"
 #include "limactl-c/plan/plan.h"
+#include "limactl-c/store/harvest.h"
 #include "limactl-c/store/paths.h"
 
 enum {
@@ -246,6 +247,7 @@ static int was_interrupted(struct start *s, struct err *e)
 {
 	say_warn("Interrupted, stopping \"%s\"", s->inst->name);
 	give_up(s, 0);
+	harvest_mark(s->inst->dir, HARVEST_TRIED, false);
 	return err_set(e, ERR_STATE, "start of instance \"%s\" was interrupted; it is stopped now", s->inst->name);
 }
 

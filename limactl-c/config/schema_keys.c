@@ -304,7 +304,8 @@ const struct key schema[] = {
 
 	{ "guest.init", KEY_STRING, CFG(guest.init), .def = "openrc", .allowed = "openrc|lean",
 	  .help = "the guest's own init, or ours (needs direct boot)" },
-	{ "guest.directBoot", KEY_BOOL, CFG(guest.direct_boot), .note = "true when the image has a kernel, or is an ISO whose loader can be read",
+	{ "guest.directBoot", KEY_BOOL, CFG(guest.direct_boot),
+	  .note = "true when the image has a kernel, or is an ISO whose loader can be read; a disk after its first start",
 	  .help = "boot the kernel without firmware and boot loader" },
 	{ "guest.kernelArgs", KEY_STRINGS, CFG(guest.kernel_args), COUNT(guest.kernel_args_count),
 	  .check = CHECK_WORD,

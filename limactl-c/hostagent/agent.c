@@ -34,6 +34,7 @@ static void on_up(void *ctx, bool resumed)
 	if (!ha->agent_known)
 		ha->answered = clock_ms();
 	ha->agent_known = true;
+	harvester_answered(ha->harvester);
 	ready_agent(ha->ready, resumed);
 }
 
@@ -218,6 +219,7 @@ static int set_up(struct ha *ha, struct err *e)
 	if (!ha->publish)
 		return -1;
 	ha->edits = edits_new(ha->loop, ha->guest, ha->plan);
+	ha->harvester = harvester_new(ha->guest, ha->plan);
 	ha->ready = ready_new(ha->loop, ha->guest, ha->plan, life_ready, ha);
 	ha->vm = vmctl_new(ha->loop, ha->driver, ha->plan, ha->spawner, life_event, ha, e);
 	if (!ha->vm || open_sockets(ha, e) < 0)
@@ -279,6 +281,7 @@ void ha_free(struct ha *ha)
 	api_free(ha->api);
 	ready_free(ha->ready);
 	edits_free(ha->edits);
+	harvester_free(ha->harvester);
 	publish_free(ha->publish);
 	conns_free(ha->conns);
 	guest_free(ha->guest);

@@ -44,6 +44,7 @@ void ha_command(struct ha *ha, enum ha_command cmd, bool force, struct ha_waiter
 	if (cmd == HA_STOP) {
 		w->next = ha->enders;
 		ha->enders = w;
+		harvester_answered(ha->harvester); /* nobody waits for it any more */
 		life_stop(ha, force);
 		return;
 	}

@@ -69,6 +69,7 @@ static void finish(struct ha *ha)
 	ha->state = HA_STOPPING;
 	deadline_stop(ha->end_deadline);
 	ready_done(ha->ready);
+	harvester_stop(ha->harvester);
 	guest_disconnect(ha->guest);
 	close_listeners(ha);
 	api_close(ha->api);
@@ -120,6 +121,17 @@ static void begin_or_fail(struct ha *ha, enum vmctl_op op)
 		life_fail(ha, e.msg);
 }
 
+/* The guest boots, from its beginning. */
+static void boot(struct ha *ha)
+{
+	struct err e = { 0 };
+
+	if (life_operation(ha, VMCTL_START, &e) < 0)
+		life_fail(ha, e.msg);
+	else
+		harvester_boots(ha->harvester);
+}
+
 static void kill_now(struct ha *ha)
 {
 	ha->killed = true;
@@ -161,6 +173,7 @@ static void stop_now(struct ha *ha)
 
 	ha->state = HA_STOPPING;
 	ready_done(ha->ready);
+	harvester_stop(ha->harvester);
 	close_listeners(ha);
 	if (was == HA_SAVED || vmctl_state(ha->vm) == VM_OFF)
 		finish(ha);
@@ -289,7 +302,7 @@ static void failed_restore(struct ha *ha, const struct err *e)
 	} else if (ha->state == HA_STARTING) {
 		log_warn("the saved machine could not be restored, the guest boots afresh: %s", e->msg);
 		state_remove(ha->plan);
-		begin_or_fail(ha, VMCTL_START);
+		boot(ha);
 	} else if (fs_exists(file)) {
 		log_warn("%s", e->msg);
 		answer(&ha->waiters, 500, e->msg);
@@ -449,6 +462,7 @@ void life_ready(void *ctx)
 		listen_accept(ha->sock[i]);
 	log_info("the instance is %s", jx_count(ha->errors) ? "running, degraded" : "running");
 	events_running(ha->events, ha->errors);
+	harvester_start(ha->harvester);
 }
 
 void life_signal(void *ctx, int signum)
@@ -488,5 +502,5 @@ void life_begin(struct ha *ha)
 	if (fits)
 		log_warn("the saved machine is given up and the guest boots afresh: %s", e.msg);
 	state_remove(ha->plan);
-	begin_or_fail(ha, VMCTL_START);
+	boot(ha);
 }

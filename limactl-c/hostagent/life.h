@@ -7,6 +7,7 @@
 #include "limactl-c/hostagent/edits.h"
 #include "limactl-c/hostagent/events.h"
 #include "limactl-c/hostagent/guest.h"
+#include "limactl-c/hostagent/harvester.h"
 #include "limactl-c/hostagent/listen.h"
 #include "limactl-c/hostagent/loop.h"
 #include "limactl-c/hostagent/publish.h"
@@ -30,6 +31,7 @@ struct ha {
 	struct events *events;
 	struct ready *ready;
 	struct edits *edits;
+	struct harvester *harvester;
 	struct api *api;
 
 	/* life.c */

@@ -69,6 +69,8 @@ int plan_make_boot(struct making *m, const struct platform *pf, struct err *e)
 		p->boot = PLAN_BOOT_BIOS;
 	else
 		rc = make_uefi(m, pf, e);
+	/* Without the agent nobody hands them over. */
+	p->harvest = m->images->harvest && !c->plain;
 	if (!p->initrd_base)
 		p->seed = path_in(p->dir, PATH_CIDATA);
 	return rc;

@@ -121,6 +121,7 @@ static const struct field plan_fields[] = {
 	F(plan, initrd, T_OPTIONAL),
 	F(plan, boot_args, T_OPTIONAL),
 	M(plan, cmdline, T_OPTIONAL),
+	F(plan, harvest, T_BOOL),
 	M(plan, firmware, T_OPTIONAL),
 	M(plan, vars, T_OPTIONAL),
 	F(plan, vars_template, T_OPTIONAL),

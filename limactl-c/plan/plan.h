@@ -105,6 +105,7 @@ struct plan {
 	char *initrd;      /* the result, in the instance folder, or the guest's own; NULL: none */
 	char *boot_args;   /* what the image tells the kernel: images[].kernel.cmdline, an ISO's loader; NULL: nothing */
 	char *cmdline;     /* all that the kernel is told */
+	bool harvest;      /* kernel, initrd and boot_args are, or may once be, taken out of the guest (store/harvest.h) */
 
 	/* UEFI: code, and the instance's own variables. The store is made at the first start, of the template or, without
 	 * one, empty; it is never written over. */
@@ -170,6 +171,7 @@ struct plan_images {
 	const char *disk, *kernel, *initrd;
 	bool iso;              /* disk is an ISO */
 	const char *boot_args; /* see struct plan */
+	bool harvest;          /* see struct plan; kernel and initrd are NULL as long as they are not known */
 	const char *firmware;  /* of firmware.images */
 	const char *engine_disk;
 	const struct plan_extra *extra; /* one for each of additionalDisks */

@@ -13,7 +13,7 @@ static const struct {
 	{ "*.tmp", COPY_SKIP },       { "*.lock", COPY_SKIP },      { "*.log", COPY_SKIP },
 	{ "*.log.1", COPY_SKIP },     { "vm.state*", COPY_SKIP },   { "swtpm", COPY_SKIP },
 	{ "initrd", COPY_SKIP },      { "initrd.list", COPY_SKIP }, { "settings", COPY_SKIP },
-	{ "provision", COPY_SKIP },   { "cidata*", COPY_SKIP },
+	{ "provision", COPY_SKIP },   { "cidata*", COPY_SKIP },     { "harvest", COPY_SKIP },
 	/* That it is there says which driver the instance has. */
 	{ "vz-identifier", COPY_EMPTY },
 };

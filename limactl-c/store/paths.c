@@ -37,6 +37,7 @@ static const char *const files[] = {
 	[PATH_CIDATA] = "cidata.iso",
 	[PATH_STATE] = "vm.state",
 	[PATH_STATE_META] = "vm.state.json",
+	[PATH_HARVEST] = "harvest",
 	[PATH_SOCK_DIR] = "sock",
 };
 _Static_assert(sizeof(files) / sizeof(*files) == PATH_COUNT, "every path has a name");

@@ -30,6 +30,7 @@ enum path_name {
 	PATH_CIDATA,      /* cidata.iso: seed of a guest with an init of its own */
 	PATH_STATE,       /* vm.state: saved machine */
 	PATH_STATE_META,  /* vm.state.json: what it fits */
+	PATH_HARVEST,     /* harvest/: kernel and initramfs taken out of the guest */
 	PATH_SOCK_DIR,    /* sock/: relative hostSocket paths */
 	PATH_COUNT
 };

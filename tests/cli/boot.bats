@@ -160,3 +160,93 @@ initrd /boot/initramfs
 	equals "$(stat -c %a "$(plan vars)")" 600
 	[ "$(plan vars)" = "$LIMA_HOME/b/efi-vars.fd" ]
 }
+
+# A kernel and an initramfs as if they had been taken out of the guest b.
+harvest() {
+	local dir=$LIMA_HOME/b/harvest
+	rm -rf "$dir"
+	mkdir -p "$dir"
+	echo kernel >"$dir/kernel"
+	echo initrd >"$dir/initrd"
+	jq -n --arg k "$(sha256sum <"$dir/kernel" | cut -c 1-64)" --arg i "$(sha256sum <"$dir/initrd" | cut -c 1-64)" \
+		'{kernel: $k, initrd: $i, args: "root=LABEL=root ro console=tty0", boot: "x"}' >"$dir/harvest.json"
+}
+# The machine's program does nothing, so that a start makes a plan and ends.
+start_in_vain() { run -1 limactl-c start b "$@"; }
+
+@test "a disk's own loader is needed until the guest's kernel is known, and when that will not do" {
+	mkdir bin
+	printf '#!/bin/sh\necho in vain >&2; exit 1\n' >bin/qemu-system-x86_64
+	chmod 755 bin/qemu-system-x86_64
+	qemu-img create -q -f qcow2 disk 100M
+	template "$PWD/disk" <<<$'firmware: {legacyBIOS: true}\nguest: {kernelArgs: [nomodeset]}'
+	create
+	PATH=$PWD/bin:$PATH
+	start_in_vain
+	equals "$(plan boot)" bios
+	equals "$(plan harvest)" true
+	harvest
+	start_in_vain
+	equals "$(plan boot)" direct
+	equals "$(plan kernel)" "$LIMA_HOME/b/harvest/kernel"
+	equals "$(plan initrd)" "$LIMA_HOME/b/harvest/initrd"
+	equals "$(plan cmdline)" "root=LABEL=root ro console=tty0 console=ttyS0 quiet psi=1 panic=-1 no_timer_check nomodeset"
+	# That start was in vain: the loader is asked again, which is said once.
+	start_in_vain
+	equals "$(plan boot)" bios
+	contains "$output" "The guest's own loader starts it: started without it, its agent did not answer"
+	start_in_vain
+	equals "$(plan boot)" bios
+	[[ $output != *"own loader"* ]]
+	harvest
+	touch "$LIMA_HOME/b/harvest/stale"
+	start_in_vain
+	equals "$(plan boot)" bios
+	contains "$output" "its /boot has changed"
+	harvest
+	echo >>"$LIMA_HOME/b/harvest/initrd"
+	start_in_vain
+	equals "$(plan boot)" bios
+	contains "$output" "harvest/initrd has not the digest the guest said"
+	harvest
+	echo '{"kernel": 1}' >"$LIMA_HOME/b/harvest/harvest.json"
+	start_in_vain
+	equals "$(plan boot)" bios
+	contains "$output" 'harvest.json: '
+	harvest
+	start_in_vain --set '.guest.directBoot = false'
+	equals "$(plan boot)" bios
+	equals "$(plan harvest)" false
+	# The image's own kernel is not mixed up with it.
+	limactl-c delete b
+	create
+	harvest
+	start_in_vain
+	equals "$(plan boot)" direct
+	echo other >kernel
+	rm "$LIMA_HOME/b/harvest/tried"
+	start_in_vain --set ".images[0].kernel.location = \"$PWD/kernel\""
+	equals "$(plan kernel)" "$PWD/kernel"
+	equals "$(plan harvest)" false
+}
+
+@test "a saved machine goes on with what it was started with" {
+	mkdir bin
+	printf '#!/bin/sh\nexit 1\n' >bin/qemu-system-x86_64
+	chmod 755 bin/qemu-system-x86_64
+	qemu-img create -q -f qcow2 disk 100M
+	template "$PWD/disk" <<<'firmware: {legacyBIOS: true}'
+	create
+	PATH=$PWD/bin:$PATH
+	harvest
+	echo state >"$LIMA_HOME/b/vm.state"
+	start_in_vain
+	equals "$(plan boot)" bios
+	rm -f "$LIMA_HOME/b/vm.state"
+	start_in_vain
+	equals "$(plan boot)" direct
+	touch "$LIMA_HOME/b/harvest/stale"
+	echo state >"$LIMA_HOME/b/vm.state"
+	start_in_vain
+	equals "$(plan boot)" direct
+}

@@ -27,7 +27,7 @@
 enum { PEER_DEADLINE_MS = 10000 };
 
 /* What the guest does with a stream that is opened. */
-enum peer_mode { PEER_ECHO, PEER_REFUSE, PEER_HOLD, PEER_COLLECT, PEER_ANSWER };
+enum peer_mode { PEER_ECHO, PEER_REFUSE, PEER_HOLD, PEER_COLLECT, PEER_ANSWER, PEER_RUN };
 
 struct peer {
 	struct loop *loop;
@@ -47,6 +47,7 @@ struct peer {
 	struct deadline *tick;
 	const char *first_answer, *answer; /* PEER_ANSWER: to the first question, to all others */
 	size_t answered;
+	void (*run)(struct peer *p, struct mux_stream *s); /* PEER_RUN: when the first bytes of a stream have come */
 	void (*on_up)(struct peer *p); /* what a guest agent says first; may be NULL */
 	bool (*until)(struct peer *p);
 	int64_t give_up;
@@ -109,6 +110,8 @@ static void peer_pump(struct peer *p, struct mux_stream *s)
 
 	if (p->mode == PEER_HOLD)
 		return;
+	if (p->mode == PEER_RUN && mux_peek(s, &n) && n && !mux_is_finished(s))
+		p->run(p, s);
 	while ((bytes = mux_peek(s, &n)) && n) {
 		k = p->mode == PEER_ECHO ? mux_write(s, bytes, n) : n;
 		if (!k)
