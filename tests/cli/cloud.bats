@@ -185,3 +185,15 @@ key_lines() { bsdtar -xOf "$LIMA_HOME/box/cidata.iso" ssh_authorized_keys; }
 		equals "$(./unescape_fstab.sh "$(./escape_fstab.sh "$text")")" "$text"
 	done
 }
+
+@test "a template that has changed gives the user its shell; one chosen in the guest stays until then" {
+	make
+	boot 'usermod -s /bin/dash jane'
+	run -0 boot 'getent passwd jane'
+	contains "$output" ":/bin/dash"
+	limactl-c delete box
+	sed -i 's|/bin/bash}|/bin/sh}|' "$LIMA_HOME/box.yaml"
+	make
+	run -0 boot 'getent passwd jane'
+	contains "$output" "jane:x:4321:4321:Jane \"J\" Doe:/home/jane.guest:/bin/sh"
+}

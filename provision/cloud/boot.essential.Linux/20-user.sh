@@ -28,6 +28,18 @@ make_user() {
 	fi
 }
 
+# A user who is there already gets the shell of a template that has changed, and keeps one chosen in the guest until then.
+renew_user() {
+	seen=/var/lib/lima-user.iid
+	[ "$(cat $seen 2>/dev/null)" = "$LIMA_CIDATA_IID" ] && return
+	if command -v usermod >/dev/null; then
+		usermod -s "$shell" "$user"
+	else
+		sed -i "s|^\\($user:.*\\):[^:]*\$|\\1:$shell|" /etc/passwd
+	fi
+	printf '%s\n' "$LIMA_CIDATA_IID" >$seen
+}
+
 # An account without a password may log in by key, a locked one may not where ssh does not ask PAM.
 unlock() {
 	[ -n "$LIMA_CIDATA_PASSWORDLESS_SUDO" ] && [ -e /etc/shadow ] || return 0
@@ -59,6 +71,7 @@ if [ "$user" != root ]; then
 		free_number
 		make_user
 	fi
+	renew_user
 	unlock
 	give_rights || lima_warn "the guest has no sudo"
 fi
