@@ -1,0 +1,186 @@
+# cloudinit: a Debian guest, as a distribution's cloud image is, becomes the user's through the seed volume alone.
+. "$BATS_TEST_DIRNAME/../helpers/common.bash"
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+	OWN_HOME=$(mktemp -d /tmp/lcd.XXXX)
+	PORT=$((20000 + RANDOM % 10000))
+	export OWN_HOME PORT
+	"$BATS_TEST_DIRNAME/../helpers/debian-image"
+}
+teardown_file() {
+	LIMA_HOME=$OWN_HOME limactl-c delete -f deb >/dev/null 2>&1 || true
+	rm -rf "$OWN_HOME"
+}
+setup() { export LIMA_HOME=$OWN_HOME; }
+
+deb() { limactl-c shell deb "$@"; }
+
+# start NAME ARGUMENTS...: starts the instance and says how long that took.
+start() {
+	local from=$SECONDS what=$1
+	shift
+	limactl-c start --tty=false --timeout=15m "$@" || { tail -n 40 "$LIMA_HOME/deb/serial.log"; return 1; }
+	echo "# $what: READY after $((SECONDS - from)) s" >&3
+}
+
+# loader_seconds: from the machine's start to its kernel's, as the two clocks tell it.
+loader_seconds() {
+	local guest host ticks
+	guest=$(deb cat /proc/uptime)
+	host=$(cat /proc/uptime)
+	ticks=$(sed 's/.*) //' "/proc/$(cat "$LIMA_HOME/deb/qemu.pid")/stat" | cut -d ' ' -f 20)
+	awk "BEGIN { printf \"%.1f\", ${host%% *} - $ticks / $(getconf CLK_TCK) - ${guest%% *} }"
+}
+
+kernel_is_known() { [ -e "$LIMA_HOME/deb/harvest/harvest.json" ]; }
+
+# by_loader: starts the instance until its own loader has been heard of; what start said is in $output.
+by_loader() {
+	limactl-c start --tty=false deb >"$BATS_TEST_TMPDIR/said" 2>&1 &
+	local pid=$!
+	wait_until 120 grep -aq "GRUB loading" "$LIMA_HOME/deb/serial.log"
+	limactl-c stop -f deb
+	wait $pid || true
+	output=$(cat "$BATS_TEST_TMPDIR/said")
+}
+
+# file_system: the guest's, of the stopped instance, into $BATS_TEST_TMPDIR/disk.
+file_system() {
+	qemu-img convert -O raw "$LIMA_HOME/deb/disk" "$BATS_TEST_TMPDIR/disk"
+	e2fsck -fn "$BATS_TEST_TMPDIR/disk?offset=1048576"
+}
+
+template() {
+	cat <<-YAML
+		images: [{location: "cache:debian-12-x86_64.qcow2", arch: x86_64}]
+		arch: x86_64
+		firmware: {legacyBIOS: true}
+		cpus: 2
+		memory: 1GiB
+		disk: 3GiB
+		user: {name: ada, comment: Ada L., uid: 4711, home: /home/ada.guest, shell: /bin/bash}
+		timezone: Europe/Berlin
+		additionalDisks: [data]
+		param: {color: dark blue}
+		env: {TEA: oolong}
+		portForwards: [{guestPort: 8123, hostPort: $PORT}]
+		provision:
+		- {mode: user, script: "#!/bin/sh\necho user \$(id -un) \$PARAM_color \$XDG_RUNTIME_DIR >>/run/order"}
+		- {mode: system, script: "#!/bin/sh\necho system \$(id -un) \$PARAM_color \$TEA >>/run/order; echo >>/var/starts"}
+		- {mode: boot, script: "#!/bin/sh\necho boot \$(id -un) \$(hostname) >>/run/order; chmod 666 /run/order"}
+		- {mode: dependency, skipDefaultDependencyResolution: true, script: "#!/bin/sh\necho dependency >>/run/order"}
+		- {mode: data, path: /etc/made/file, content: "{{.Param.color}}\n", owner: ada, permissions: 640}
+	YAML
+}
+
+@test "the first start reaches READY" {
+	template >"$LIMA_HOME/deb.yaml"
+	limactl-c disk create data --size 256MiB
+	start "first start" "$LIMA_HOME/deb.yaml"
+	equals "$(limactl-c list deb --format '{{.Status}}')" Running
+}
+
+@test "its own loader started it; its kernel is taken out of it" {
+	contains "$(deb cat /proc/cmdline)" BOOT_IMAGE=
+	wait_until 300 kernel_is_known
+	deb sudo cat "/boot/vmlinuz-$(deb uname -r)" | cmp - "$LIMA_HOME/deb/harvest/kernel"
+	equals "$(jq -r .args "$LIMA_HOME/deb/harvest/harvest.json")" \
+		"root=LABEL=root ro quiet no_timer_check console=tty0 console=ttyS0,115200"
+	echo "# machine to kernel: $(loader_seconds) s" >&3
+}
+
+@test "user, key, host name, time zone, root and disk are the template's" {
+	equals "$(deb getent passwd ada)" "ada:x:4711:4711:Ada L.:/home/ada.guest:/bin/bash"
+	equals "$(deb whoami)" ada
+	equals "$(deb sudo -n id -u)" 0
+	equals "$(deb stat -c '%a %U' .ssh/authorized_keys)" "600 ada"
+	contains "$(deb cat .ssh/authorized_keys)" "$(cut -d ' ' -f 1,2 "$LIMA_HOME/_config/user.pub")"
+	equals "$(deb hostname)" lima-deb
+	contains "$(deb getent hosts host.lima.internal)" 192.168.5.2
+	contains "$(deb date +%Z)" CE
+	(($(deb df -k / | awk 'END { print $2 }') > 2800000))
+	contains "$(deb cat /proc/mounts)" "/dev/vdb1 /mnt/lima-data ext4 rw"
+	contains "$(deb cat /etc/environment)" "TEA=oolong"
+	# What is in the volume is nobody's but root's.
+	run ! deb ls /mnt/lima-cidata
+	run -0 deb sudo cloud-init status
+	equals "$output" "status: done"
+	equals "$(deb systemctl is-system-running)" running
+}
+
+@test "provisioning ran in Lima's order, with parameters and environment" {
+	run -0 deb cat /run/order
+	equals "$output" "boot root lima-deb
+dependency
+system root dark blue oolong
+user ada dark blue /run/user/4711"
+	equals "$(deb stat -c '%a %U' /etc/made/file)" "640 ada"
+	equals "$(deb cat /etc/made/file)" "dark blue"
+}
+
+@test "the agent is a service; ports of the guest are the host's" {
+	equals "$(deb systemctl is-active lima-guestagent)" active
+	local before
+	before=$(deb systemctl show -P MainPID lima-guestagent)
+	run -255 deb sudo kill -9 "$before" # which carries this very command
+	wait_until 180 deb true
+	[ "$(deb systemctl show -P MainPID lima-guestagent)" != "$before" ]
+	deb sudo systemd-run -q --unit=web python3 -m http.server 8123 --bind 127.0.0.1 --directory /etc/made
+	deb sudo chmod 644 /etc/made/file
+	wait_until 180 curl -fsS "http://127.0.0.1:$PORT/file"
+	equals "$(curl -fsS "http://127.0.0.1:$PORT/file")" "dark blue"
+}
+
+@test "stop powers it off in order; the second start does again what is for every boot, and nothing else" {
+	local keys
+	keys=$(deb sudo sh -c 'cat /etc/ssh/ssh_host_*.pub; ls /var/lib/cloud/instances')
+	deb sudo sh -c 'echo kept >/mnt/lima-data/file'
+	limactl-c stop deb
+	file_system
+	start "second start" deb
+	echo "# machine to kernel: $(loader_seconds) s" >&3
+	equals "$(deb cat /proc/cmdline)" "$(limactl-c list deb --json | jq -r .kernelCmdline)"
+	equals "$(deb sudo sh -c 'cat /etc/ssh/ssh_host_*.pub; ls /var/lib/cloud/instances')" "$keys"
+	contains "$(deb cat /run/order)" "system root dark blue oolong"
+	equals "$(deb sudo wc -l /var/starts)" "2 /var/starts"
+	equals "$(deb cat /mnt/lima-data/file)" kept
+	equals "$(deb hostname)" lima-deb
+	deb sudo touch /boot/vmlinuz-new
+}
+
+@test "a changed template is another instance to cloud-init" {
+	limactl-c stop deb
+	limactl-c edit deb --tty=false --set '.user.shell = "/bin/sh" | .timezone = "Asia/Tokyo" | .param.color = "red"'
+	start "third start" deb
+	equals "$(deb sudo sh -c 'ls /var/lib/cloud/instances | wc -l')" 2
+	equals "$(deb getent passwd ada)" "ada:x:4711:4711:Ada L.:/home/ada.guest:/bin/sh"
+	equals "$(deb date +%Z)" JST
+	contains "$(deb cat /run/order)" "system root red oolong"
+	limactl-c stop deb
+	file_system
+}
+
+@test "a kernel that does not fit is not used, which is said: the guest's loader starts it" {
+	[ -e "$LIMA_HOME/deb/harvest/stale" ] # /boot had changed before the third start
+	by_loader
+	contains "$output" "own loader starts it: its /boot has changed"
+	rm "$LIMA_HOME/deb/harvest/stale"
+	touch "$LIMA_HOME/deb/harvest/tried"
+	by_loader
+	contains "$output" "own loader starts it: started without it, its agent did not answer"
+	by_loader
+	[[ $output != *"own loader starts it"* ]]
+	rm "$LIMA_HOME/deb/harvest/failed"
+	echo >>"$LIMA_HOME/deb/harvest/initrd"
+	by_loader
+	contains "$output" "has not the digest the guest said"
+	# With a kernel nobody can start, QEMU among them.
+	head -c 1M /dev/zero >"$LIMA_HOME/deb/harvest/initrd"
+	cp "$LIMA_HOME/deb/harvest/initrd" "$LIMA_HOME/deb/harvest/kernel"
+	sed -i "s/: \"[0-9a-f]\{64\}\"/: \"$(sha256sum <"$LIMA_HOME/deb/harvest/kernel" | cut -c 1-64)\"/" \
+		"$LIMA_HOME/deb/harvest/harvest.json"
+	run -1 limactl-c start --tty=false --timeout=20s deb
+	by_loader
+	contains "$output" "its agent did not answer"
+}
