@@ -24,6 +24,7 @@ static struct plan plan;
 static const char *said[COMMANDS];
 static int ended[COMMANDS];
 static size_t asked;
+static size_t mute; /* the one that never ends */
 
 static void add(struct buf *b, enum ep_type type, const void *payload, size_t n)
 {
@@ -40,6 +41,8 @@ static void run(struct peer *peer, struct mux_stream *s)
 
 	(void)peer;
 	assert_true(asked < COMMANDS);
+	if (asked == mute)
+		return;
 	add(&b, EP_STDOUT, said[asked], strlen(said[asked]));
 	le32_put(status, (uint32_t)ended[asked]);
 	add(&b, EP_EXIT, status, sizeof(status));
@@ -54,6 +57,7 @@ static void begin(void **state, enum plan_boot boot, const char *look)
 	p.mode = PEER_RUN;
 	p.run = run;
 	asked = 0;
+	mute = COMMANDS;
 	said[0] = look;
 	said[1] = "the kernel";
 	said[2] = "the initramfs";
@@ -168,21 +172,21 @@ static void what_goes_wrong_leaves_nothing(void **state)
 	end();
 }
 
-static bool kernel_asked(struct peer *peer)
+static bool initramfs_asked(struct peer *peer)
 {
 	(void)peer;
-	return asked == 2;
+	return asked == mute;
 }
 
 static void a_stop_in_between_leaves_nothing(void **state)
 {
 	begin(state, PLAN_BOOT_BIOS, LOOK("a"));
+	mute = 2;
 	harvester_start(h);
-	peer_run(&p, kernel_asked);
+	peer_run(&p, initramfs_asked);
 	harvester_stop(h);
 	for (int i = 0; i < 4; i++)
 		peer_run(&p, peer_rounds);
-	assert_true(asked < COMMANDS);
 	expect(*state, NULL);
 	end();
 }

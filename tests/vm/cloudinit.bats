@@ -37,6 +37,7 @@ kernel_is_known() { [ -e "$LIMA_HOME/deb/harvest/harvest.json" ]; }
 
 # by_loader: starts the instance until its own loader has been heard of; what start said is in $output.
 by_loader() {
+	rm -f "$LIMA_HOME/deb/serial.log"
 	limactl-c start --tty=false deb >"$BATS_TEST_TMPDIR/said" 2>&1 &
 	local pid=$!
 	wait_until 120 grep -aq "GRUB loading" "$LIMA_HOME/deb/serial.log"
@@ -165,22 +166,12 @@ user ada dark blue /run/user/4711"
 	[ -e "$LIMA_HOME/deb/harvest/stale" ] # /boot had changed before the third start
 	by_loader
 	contains "$output" "own loader starts it: its /boot has changed"
+	# Nothing can start this one.
 	rm "$LIMA_HOME/deb/harvest/stale"
-	touch "$LIMA_HOME/deb/harvest/tried"
+	head -c 1M /dev/zero >"$LIMA_HOME/deb/harvest/kernel"
+	sed -i "/kernel/s/[0-9a-f]\\{64\\}/$(sha256sum <"$LIMA_HOME/deb/harvest/kernel" | cut -c 1-64)/" \
+		"$LIMA_HOME/deb/harvest/harvest.json"
+	run -1 limactl-c start --tty=false --timeout=30s deb
 	by_loader
 	contains "$output" "own loader starts it: started without it, its agent did not answer"
-	by_loader
-	[[ $output != *"own loader starts it"* ]]
-	rm "$LIMA_HOME/deb/harvest/failed"
-	echo >>"$LIMA_HOME/deb/harvest/initrd"
-	by_loader
-	contains "$output" "has not the digest the guest said"
-	# With a kernel nobody can start, QEMU among them.
-	head -c 1M /dev/zero >"$LIMA_HOME/deb/harvest/initrd"
-	cp "$LIMA_HOME/deb/harvest/initrd" "$LIMA_HOME/deb/harvest/kernel"
-	sed -i "s/: \"[0-9a-f]\{64\}\"/: \"$(sha256sum <"$LIMA_HOME/deb/harvest/kernel" | cut -c 1-64)\"/" \
-		"$LIMA_HOME/deb/harvest/harvest.json"
-	run -1 limactl-c start --tty=false --timeout=20s deb
-	by_loader
-	contains "$output" "its agent did not answer"
 }
