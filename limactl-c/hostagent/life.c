@@ -119,16 +119,7 @@ static void begin_or_fail(struct ha *ha, enum vmctl_op op)
 
 	if (life_operation(ha, op, &e) < 0)
 		life_fail(ha, e.msg);
-}
-
-/* The guest boots, from its beginning. */
-static void boot(struct ha *ha)
-{
-	struct err e = { 0 };
-
-	if (life_operation(ha, VMCTL_START, &e) < 0)
-		life_fail(ha, e.msg);
-	else
+	else if (op == VMCTL_START)
 		harvester_boots(ha->harvester);
 }
 
@@ -302,7 +293,7 @@ static void failed_restore(struct ha *ha, const struct err *e)
 	} else if (ha->state == HA_STARTING) {
 		log_warn("the saved machine could not be restored, the guest boots afresh: %s", e->msg);
 		state_remove(ha->plan);
-		boot(ha);
+		begin_or_fail(ha, VMCTL_START);
 	} else if (fs_exists(file)) {
 		log_warn("%s", e->msg);
 		answer(&ha->waiters, 500, e->msg);
@@ -502,5 +493,5 @@ void life_begin(struct ha *ha)
 	if (fits)
 		log_warn("the saved machine is given up and the guest boots afresh: %s", e.msg);
 	state_remove(ha->plan);
-	boot(ha);
+	begin_or_fail(ha, VMCTL_START);
 }
