@@ -81,12 +81,12 @@ own_script() { sed -n '/^  script: |$/,/^$/{s/^    //p}' "$1" | sed 's/{{.User}}
 	contains "$("$DOCKER" info)" "Alpine Linux v3.23"
 	busybox_root | "$DOCKER" import - busybox
 	"$DOCKER" run -d --init --name web --restart unless-stopped -p 8091:80 busybox /bin/busybox httpd -f -p 80 -h /www
-	wait_until 120 answers 8091
+	wait_until 600 answers 8091
 }
 
 @test "every tuning is in force, Docker's and cache-trim too" {
 	equals "$("$DOCKER" inspect -f '{{json .HostConfig.LogConfig.Config}}' web)" '{"max-file":"2","max-size":"10m"}'
-	wait_until 300 check
+	wait_until 600 check
 	run -0 check
 	[[ $output != *"NOT in force"* && $output != *": off"* ]]
 	contains "$(fl logread)" "page cache dropped"
@@ -96,8 +96,8 @@ own_script() { sed -n '/^  script: |$/,/^$/{s/^    //p}' "$1" | sed 's/{{.User}}
 	local before
 	before=$(boot_id)
 	fl sudo reboot || true
-	wait_until 600 rebooted "$before"
-	wait_until 300 answers 8091
+	wait_until 900 rebooted "$before"
+	wait_until 600 answers 8091
 	run ! fl sudo grep Installing /var/log/lima-provision.log
 }
 
@@ -105,7 +105,7 @@ own_script() { sed -n '/^  script: |$/,/^$/{s/^    //p}' "$1" | sed 's/{{.User}}
 	limactl-c stop fl
 	timed second fl
 	run ! fl sudo grep Installing /var/log/lima-provision.log
-	wait_until 300 answers 8091
+	wait_until 600 answers 8091
 	for boot in first second; do
 		echo "# $boot start: seconds (of QEMU's processor time): $(tr '\n' ' ' <"$APK_DIR/$boot")" >&3
 	done
