@@ -46,8 +46,8 @@ stage() {
 		{ sub(/.*\) /, ""); printf "%s %.1f (%.1f)\n", name, e - b, ($12 + $13) / hz }
 	' "/proc/$(cat "$LIMA_HOME/fl/qemu.pid")/stat" >>"$stages"
 }
-# In tenths of a second.
-seconds() { awk -v s="$2" '$1 == s { print int($2 * 10) }' "$APK_DIR/$1"; }
+# Of processor time, which the machine's other work changes less; in tenths.
+spent() { awk -v s="$2" '$1 == s { print int(substr($3, 2) * 10) }' "$APK_DIR/$1"; }
 
 fl() { limactl-c shell fl "$@"; }
 check() { fl sudo /run/lima/agent setup --check; }
@@ -101,13 +101,15 @@ own_script() { sed -n '/^  script: |$/,/^$/{s/^    //p}' "$1" | sed 's/{{.User}}
 	run ! fl sudo grep Installing /var/log/lima-provision.log
 }
 
-@test "the next start installs nothing and is sooner ready" {
+@test "the next start installs nothing and costs less" {
+	local boot
+	"$DOCKER" rm -f web
 	limactl-c stop fl
 	timed second fl
 	run ! fl sudo grep Installing /var/log/lima-provision.log
-	wait_until 600 answers 8091
+	contains "$("$DOCKER" images)" busybox
 	for boot in first second; do
 		echo "# $boot start: seconds (of QEMU's processor time): $(tr '\n' ' ' <"$APK_DIR/$boot")" >&3
 	done
-	(($(seconds second READY) < $(seconds first READY)))
+	(($(spent second READY) < $(spent first READY)))
 }
