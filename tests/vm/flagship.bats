@@ -53,7 +53,10 @@ fl() { limactl-c shell fl "$@"; }
 check() { fl sudo /run/lima/agent setup --check; }
 answers() { [ "$(curl -sS -m 5 "http://127.0.0.1:$1/")" = "hello from the container" ]; }
 boot_id() { fl cat /proc/sys/kernel/random/boot_id; }
-rebooted() { [ "$(boot_id)" != "$1" ]; }
+rebooted() {
+	local now
+	now=$(boot_id) && [ "$now" != "$1" ]
+}
 
 # A template's text as far as it is the shipped one's own: the base with the images comes last.
 own_text() { sed -e '/^images:/,$d' -e '/^disk:/d' -e '/^  name: dev$/d' "$1"; }
