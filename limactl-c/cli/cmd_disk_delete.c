@@ -8,6 +8,7 @@
 #include "limactl-c/cli/say.h"
 #include "limactl-c/cli/setup.h"
 #include "limactl-c/store/disk.h"
+#include "limactl-c/store/folder.h"
 #include "limactl-c/store/inst.h"
 
 struct disk_delete_opts {
@@ -54,7 +55,7 @@ static int referred_by(const char *disk, struct buf *out, struct err *e)
 			buf_addf(out, "%s%s", out->len ? ", " : "", names[i]);
 		inst_fini(&inst);
 	}
-	inst_list_free(names, count);
+	folder_list_free(names, count);
 	return 0;
 }
 

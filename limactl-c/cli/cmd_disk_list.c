@@ -9,6 +9,7 @@
 #include "limactl-c/cli/say.h"
 #include "limactl-c/cli/table.h"
 #include "limactl-c/store/disk.h"
+#include "limactl-c/store/folder.h"
 
 struct disk_list_opts {
 	bool json;
@@ -100,7 +101,7 @@ static int run(const struct call *call, struct err *e)
 	shown = call->args ? show_some(&t, o->json, call, names, count) : count;
 	for (size_t i = 0; i < count && !call->args; i++)
 		show(&t, o->json, names[i]);
-	disk_list_free(names, count);
+	folder_list_free(names, count);
 	if (o->json)
 		return 0;
 	if (!shown)

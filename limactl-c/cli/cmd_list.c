@@ -7,6 +7,7 @@
 #include "limactl-c/cli/list.h"
 #include "limactl-c/cli/opts.h"
 #include "limactl-c/cli/say.h"
+#include "limactl-c/store/folder.h"
 
 struct list_opts {
 	bool json, quiet, all_fields, list_fields;
@@ -92,7 +93,7 @@ static int list_all(struct list *l, struct err *e)
 		*e = (struct err){ 0 };
 		rc = 0;
 	}
-	inst_list_free(names, count);
+	folder_list_free(names, count);
 	return rc;
 }
 

@@ -11,6 +11,7 @@
 #include "limactl-c/cli/say.h"
 #include "limactl-c/cli/setup.h"
 #include "limactl-c/config/locator.h"
+#include "limactl-c/store/folder.h"
 #include "limactl-c/store/inst.h"
 #include "limactl-c/store/paths.h"
 
@@ -64,7 +65,7 @@ static int add_instances(struct buf *list, struct err *e)
 			err_wrap(e, "instance \"%s\"", names[i]);
 	}
 	if (count)
-		inst_list_free(names, count);
+		folder_list_free(names, count);
 	return rc;
 }
 

@@ -9,6 +9,7 @@
 #include "limactl-c/config/locator.h"
 #include "limactl-c/config/schema.h"
 #include "limactl-c/store/disk.h"
+#include "limactl-c/store/folder.h"
 #include "limactl-c/store/inst.h"
 
 enum { WORD_MAX = 100 };
@@ -23,7 +24,7 @@ static void add_instances(struct completion *c)
 		return;
 	for (size_t i = 0; i < count; i++)
 		completion_add(c, name[i], "instance");
-	inst_list_free(name, count);
+	folder_list_free(name, count);
 }
 
 static void add_disks(struct completion *c)
@@ -36,7 +37,7 @@ static void add_disks(struct completion *c)
 		return;
 	for (size_t i = 0; i < count; i++)
 		completion_add(c, name[i], "disk");
-	disk_list_free(name, count);
+	folder_list_free(name, count);
 }
 
 /* Parts that templates are made of ("_images/debian") only once that much is typed. */

@@ -1,6 +1,5 @@
 #include "limactl-c/store/disk.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -82,44 +81,13 @@ void disk_fini(struct disk *d)
 	*d = (struct disk)DISK_INIT;
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 int disk_list(char ***names, size_t *count, struct err *e)
 {
 	auto_free char *home = disk_home(e);
-	auto_closedir DIR *d = NULL;
-	struct dirent *de;
 
 	*names = NULL;
 	*count = 0;
-	if (!home)
-		return -1;
-	d = opendir(home);
-	if (!d)
-		return errno == ENOENT ? 0 : err_errno(e, "open %s", home);
-	while ((de = readdir(d))) {
-		struct err ignored = { 0 };
-		struct stat st;
-
-		if (folder_check_name(de->d_name, "disk", &ignored) < 0 || fstatat(dirfd(d), de->d_name, &st, 0) < 0 ||
-		    !S_ISDIR(st.st_mode))
-			continue;
-		*names = xrealloc_array(*names, *count + 1, sizeof(**names));
-		(*names)[(*count)++] = xstrdup(de->d_name);
-	}
-	if (*count)
-		qsort(*names, *count, sizeof(**names), by_name);
-	return 0;
-}
-
-void disk_list_free(char **names, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		free(names[i]);
-	free(names);
+	return home ? folder_list(home, "disk", names, count, e) : -1;
 }
 
 char *disk_mount_point(const char *name)

@@ -25,9 +25,8 @@ int disk_open(const char *name, struct disk *out, struct err *e); /* ERR_NOTFOUN
 void disk_fini(struct disk *d);
 #define auto_disk CLEANUP(disk_fini) struct disk
 
-/* Names in order. */
+/* Names in order; folder_list_free(). */
 int disk_list(char ***names, size_t *count, struct err *e);
-void disk_list_free(char **names, size_t count);
 
 /* A new disk: empty ("raw", "qcow2" through qemu-img), or a copy of a file of that format, which has been checked. */
 int disk_check_new(const char *name, struct err *e); /* whether there could be one of that name: ERR_EXISTS */

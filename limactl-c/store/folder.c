@@ -96,7 +96,7 @@ static pid_t owner(const char *entry)
 
 void folder_sweep(const char *dir)
 {
-	CLEANUP(closedirp) DIR *d = opendir(dir);
+	auto_closedir DIR *d = opendir(dir);
 	struct dirent *de;
 
 	while (d && (de = readdir(d))) {
@@ -136,6 +136,42 @@ int folder_make(const char *home, const char *name, const char *what,
 		return 0;
 	fs_remove_tree(tmp, &ignored);
 	return -1;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+int folder_list(const char *home, const char *what, char ***names, size_t *count, struct err *e)
+{
+	auto_closedir DIR *d = opendir(home);
+	struct dirent *de;
+
+	*names = NULL;
+	*count = 0;
+	if (!d)
+		return errno == ENOENT ? 0 : err_errno(e, "open %s", home);
+	while ((de = readdir(d))) {
+		struct err ignored = { 0 };
+		struct stat st;
+
+		if (folder_check_name(de->d_name, what, &ignored) < 0 || fstatat(dirfd(d), de->d_name, &st, 0) < 0 ||
+		    !S_ISDIR(st.st_mode))
+			continue;
+		*names = xrealloc_array(*names, *count + 1, sizeof(**names));
+		(*names)[(*count)++] = xstrdup(de->d_name);
+	}
+	if (*count)
+		qsort(*names, *count, sizeof(**names), by_name);
+	return 0;
+}
+
+void folder_list_free(char **names, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		free(names[i]);
+	free(names);
 }
 
 int folder_remove(const char *home, const char *name, struct err *e)

@@ -6,6 +6,8 @@
 #ifndef LIMA_FOLDER_H
 #define LIMA_FOLDER_H
 
+#include <stddef.h>
+
 #include "lib/err.h"
 
 /* Lima's rule for names: ^[A-Za-z0-9]+(?:[._-](?:[A-Za-z0-9]+))*$, at most 76, not ending in .yml or .yaml. what is
@@ -21,6 +23,11 @@ int folder_move(const char *from, const char *home, const char *name, const char
 
 /* Removes what killed processes have left in dir: such folders, and files they were writing (fs_write_atomic()). */
 void folder_sweep(const char *dir);
+
+/* The folders of home that have such a name, sorted, malloc'd; none when home is not there. Whatever else lies there
+ * (.DS_Store, _disks, notes) is not ours to complain about. */
+int folder_list(const char *home, const char *what, char ***names, size_t *count, struct err *e);
+void folder_list_free(char **names, size_t count);
 
 int folder_remove(const char *home, const char *name, struct err *e);
 

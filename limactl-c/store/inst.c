@@ -1,6 +1,5 @@
 #include "limactl-c/store/inst.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -50,7 +49,7 @@ static int not_found(const char *name, struct err *e)
 	for (size_t i = 0; i < count; i++)
 		if (buf_addf(&known, "%s%s", i ? ", " : "", names[i]) < 0)
 			break;
-	inst_list_free(names, count);
+	folder_list_free(names, count);
 	return err_set(e, ERR_NOTFOUND, "instance \"%s\" does not exist (%s%s)", name,
 		       count ? "there are: " : "there is none", count ? known.data : "");
 }
@@ -72,45 +71,13 @@ int inst_open(const char *name, struct inst *out, struct err *e)
 	return 0;
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 int inst_list(char ***names, size_t *count, struct err *e)
 {
 	auto_free char *home = paths_home(e);
-	auto_closedir DIR *d = NULL;
-	struct dirent *de;
 
 	*names = NULL;
 	*count = 0;
-	if (!home)
-		return -1;
-	d = opendir(home);
-	if (!d)
-		return errno == ENOENT ? 0 : err_errno(e, "open %s", home);
-	while ((de = readdir(d))) {
-		struct err ignored = { 0 };
-		struct stat st;
-
-		/* Whatever else lies here (.DS_Store, _disks, notes) is not ours to complain about. */
-		if (inst_check_name(de->d_name, &ignored) < 0 || fstatat(dirfd(d), de->d_name, &st, 0) < 0 ||
-		    !S_ISDIR(st.st_mode))
-			continue;
-		*names = xrealloc_array(*names, *count + 1, sizeof(**names));
-		(*names)[(*count)++] = xstrdup(de->d_name);
-	}
-	if (*count)
-		qsort(*names, *count, sizeof(**names), by_name);
-	return 0;
-}
-
-void inst_list_free(char **names, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		free(names[i]);
-	free(names);
+	return home ? folder_list(home, "instance", names, count, e) : -1;
 }
 
 /* The folder of a new instance of that name, malloc'd; home is made when it is not there. */

@@ -30,9 +30,8 @@ int inst_check_name(const char *name, struct err *e);
 int inst_open(const char *name, struct inst *out, struct err *e); /* ERR_NOTFOUND names the known ones */
 void inst_fini(struct inst *i);
 
-/* Names in order; files, _folders and .folders are skipped. */
+/* Names in order (folder_list_free()); files, _folders and .folders are skipped. */
 int inst_list(char ***names, size_t *count, struct err *e);
-void inst_list_free(char **names, size_t count);
 
 /* Makes the folder (0700) with lima.yaml and lima-version complete or not at all (built beside, then renamed). */
 int inst_create(const char *name, const char *yaml, size_t len, struct inst *out, struct err *e);

@@ -17,6 +17,7 @@
 
 #include "lib/cleanup.h"
 #include "limactl-c/base/fs.h"
+#include "limactl-c/store/folder.h"
 #include "limactl-c/store/inst.h"
 #include "limactl-c/store/paths.h"
 #include "tests/unit/tmp_dir.h"
@@ -47,7 +48,7 @@ static size_t count_all(void)
 	size_t n;
 
 	assert_int_equal(inst_list(&names, &n, &e), 0);
-	inst_list_free(names, n);
+	folder_list_free(names, n);
 	return n;
 }
 
@@ -187,7 +188,7 @@ static void test_list_with_rubble(void **state)
 	assert_int_equal(n, 2);
 	assert_string_equal(names[0], "half");
 	assert_string_equal(names[1], "zed");
-	inst_list_free(names, n);
+	folder_list_free(names, n);
 	setenv("LIMA_HOME", "/no/such/folder", 1);
 	assert_int_equal(inst_list(&names, &n, &e), 0);
 	assert_int_equal(n, 0);
