@@ -7,23 +7,7 @@ setup() {
 	mkdir -p "$T/parts" "$LIMA_HOME/_templates"
 	sed '/^cpus:/d' "$LIMA_HOME/fake.yaml" >"$T/parts/fake.yaml"
 }
-teardown() {
-	[ -z "${SERVER:-}" ] || kill "$SERVER"
-	cli_teardown
-}
-
-# serve FOLDER: by HTTP, on a port of its own: $URL.
-serve() {
-	python3 -c '
-import functools, http.server, sys
-h = functools.partial(http.server.SimpleHTTPRequestHandler, directory=sys.argv[1])
-s = http.server.HTTPServer(("127.0.0.1", 0), h)
-open(sys.argv[2], "w").write(str(s.server_port))
-s.serve_forever()' "$1" "$LIMA_HOME/port" 2>"$LIMA_HOME/served" 3>&- &
-	SERVER=$!
-	wait_until 20 test -s "$LIMA_HOME/port"
-	URL=http://127.0.0.1:$(cat "$LIMA_HOME/port")
-}
+teardown() { cli_teardown; }
 
 yaml() { cat "$LIMA_HOME/$1/lima.yaml"; }
 
@@ -131,8 +115,7 @@ refused() {
 	refused 't.yaml:1:7: base:' 'wrong digest' "$sha"
 	echo "base: {url: \"$URL/b.yaml\", digest: \"sha512:$sha\"}" >"$T/t.yaml"
 	made one 'vmType: fake'
-	kill "$SERVER" && wait "$SERVER" || true
-	SERVER=
+	serve_stop
 	made two 'vmType: fake'
 	echo "base: {url: parts/fake.yaml, digest: \"sha512:$sha\"}" >"$T/t.yaml"
 	made three 'vmType: fake'

@@ -67,8 +67,8 @@ initrd /boot/initramfs
 	equals "$(plan kernel)" "$kernel"
 	equals "$(find "$XDG_CACHE_HOME/limactl-c/boot" -mindepth 1 -maxdepth 1 | wc -l)" 1
 	# Another ISO in its place is another one.
-	sleep 0.01
 	iso a.iso "${LOADER/quiet/loud}"
+	touch -d tomorrow a.iso
 	limactl-c delete b
 	create
 	contains "$(plan cmdline)" "loud"

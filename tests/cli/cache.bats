@@ -11,26 +11,11 @@ setup() {
 	qemu-img convert -f raw -O qcow2 "$W/disk.raw" "$W/disk.qcow2"
 	head -c 300000 /dev/urandom >"$W/kernel"
 	head -c 3000 /dev/urandom | gzip -n >"$W/initrd"
-	serve
+	serve "$W"
 	template disk.qcow2
 }
-teardown() {
-	[ -z "${SERVER:-}" ] || kill "$SERVER" 2>/dev/null || true
-	cli_teardown
-}
+teardown() { cli_teardown; }
 
-# By HTTP, on a port of its own; every request is a line of $LIMA_HOME/.served.
-serve() {
-	python3 -c '
-import functools, http.server, sys
-h = functools.partial(http.server.SimpleHTTPRequestHandler, directory=sys.argv[1])
-s = http.server.ThreadingHTTPServer(("127.0.0.1", 0), h)
-open(sys.argv[2], "w").write(str(s.server_port))
-s.serve_forever()' "$W" "$LIMA_HOME/.port" 2>"$LIMA_HOME/.served" 3>&- &
-	SERVER=$!
-	wait_until 20 test -s "$LIMA_HOME/.port"
-	URL=http://127.0.0.1:$(cat "$LIMA_HOME/.port")
-}
 served() { grep -c "GET /$1 .* 200" "$LIMA_HOME/.served" || true; }
 
 # template DISK [DIGEST]
@@ -85,7 +70,7 @@ digest() { echo "$1:$("$1sum" "$W/$2" | cut -d ' ' -f 1)"; }
 @test "what is cached needs no network, not even to look" {
 	template disk.qcow2 "$(digest sha256 disk.qcow2)"
 	new one
-	kill "$SERVER" && SERVER=
+	serve_stop
 	# Without any network: a look would fail at once, a name server's silence would be waited for.
 	unshare -n timeout 10 limactl-c create --tty=false --name two "$LIMA_HOME/t.yaml"
 	template disk.qcow2

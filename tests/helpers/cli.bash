@@ -19,9 +19,31 @@ cli_setup() {
 	YAML
 }
 
+# serve FOLDER: by HTTP, on a port of its own: $URL. Every request is a line of $LIMA_HOME/.served.
+serve() {
+	python3 -c '
+import functools, http.server, sys
+h = functools.partial(http.server.SimpleHTTPRequestHandler, directory=sys.argv[1])
+s = http.server.ThreadingHTTPServer(("127.0.0.1", 0), h)
+open(sys.argv[2], "w").write(str(s.server_port))
+s.serve_forever()' "$1" "$LIMA_HOME/.port" 2>"$LIMA_HOME/.served" 3>&- &
+	SERVER=$!
+	wait_until 20 test -s "$LIMA_HOME/.port"
+	URL=http://127.0.0.1:$(cat "$LIMA_HOME/.port")
+}
+
+serve_stop() {
+	if [ -n "${SERVER:-}" ]; then
+		kill "$SERVER" 2>/dev/null || true
+		wait "$SERVER" || true
+	fi
+	SERVER=
+}
+
 # Stops what still runs there; nothing a test started outlives it.
 cli_teardown() {
 	local dir
+	serve_stop
 	for dir in "$LIMA_HOME"/*/; do
 		[ -e "$dir/ha.lock" ] || continue
 		limactl-c stop -f "$(basename "$dir")" >/dev/null 2>&1 || true

@@ -2,17 +2,9 @@
 bats_require_minimum_version 1.5.0
 . "$BATS_TEST_DIRNAME/../helpers/vm.bash"
 
-# An instance without the engine boots in a third of the time.
 setup_file() {
-	cat >"$LIMA_HOME/small.yaml" <<-'YAML'
-		images:
-		- location: cache:alpine-3.23-x86_64.qcow2
-		  arch: x86_64
-		  kernel: {location: "cache:alpine-3.23-x86_64.kernel"}
-		  initrd: {location: "cache:alpine-3.23-x86_64.initrd"}
-		cpus: 2
-		memory: 512MiB
-		disk: 2GiB
+	alpine_template >"$LIMA_HOME/small.yaml"
+	cat >>"$LIMA_HOME/small.yaml" <<-'YAML'
 		user: {name: dev, uid: 1000, home: /home/dev}
 		env: {GREETING: "hello, it's \"me\""}
 		guest: {init: lean}

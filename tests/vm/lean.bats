@@ -3,15 +3,8 @@ bats_require_minimum_version 1.5.0
 . "$BATS_TEST_DIRNAME/../helpers/vm.bash"
 
 setup_file() {
-	cat >"$LIMA_HOME/lean.yaml" <<-'YAML'
-		images:
-		- location: cache:alpine-3.23-x86_64.qcow2
-		  arch: x86_64
-		  kernel: {location: "cache:alpine-3.23-x86_64.kernel"}
-		  initrd: {location: "cache:alpine-3.23-x86_64.initrd"}
-		cpus: 2
-		memory: 512MiB
-		disk: 2GiB
+	alpine_template >"$LIMA_HOME/lean.yaml"
+	cat >>"$LIMA_HOME/lean.yaml" <<-'YAML'
 		user: {name: dev, uid: 1000, home: /home/dev}
 		guest: {init: lean}
 	YAML

@@ -5,15 +5,8 @@ bats_require_minimum_version 1.5.0
 
 # Without the engine; its services are the same program kept by the same supervisor as the agent.
 setup_file() {
-	cat >"$LIMA_HOME/orc.yaml" <<-'YAML'
-		images:
-		- location: cache:alpine-3.23-x86_64.qcow2
-		  arch: x86_64
-		  kernel: {location: "cache:alpine-3.23-x86_64.kernel"}
-		  initrd: {location: "cache:alpine-3.23-x86_64.initrd"}
-		cpus: 2
-		memory: 512MiB
-		disk: 2GiB
+	alpine_template >"$LIMA_HOME/orc.yaml"
+	cat >>"$LIMA_HOME/orc.yaml" <<-'YAML'
 		user: {name: dev, uid: 1000, home: /home/dev}
 		env: {GREETING: hello}
 		guest: {init: openrc}

@@ -5,15 +5,8 @@ bats_require_minimum_version 1.5.0
 . "$BATS_TEST_DIRNAME/../helpers/vm.bash"
 
 base() {
+	alpine_template
 	cat <<-YAML
-		images:
-		- location: cache:alpine-3.23-x86_64.qcow2
-		  arch: x86_64
-		  kernel: {location: "cache:alpine-3.23-x86_64.kernel"}
-		  initrd: {location: "cache:alpine-3.23-x86_64.initrd"}
-		cpus: 2
-		memory: 512MiB
-		disk: 2GiB
 		guest: {init: ${1:-lean}}
 	YAML
 }
