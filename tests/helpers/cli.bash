@@ -20,6 +20,7 @@ cli_setup() {
 }
 
 # serve FOLDER: by HTTP, on a port of its own: $URL. Every request is a line of $LIMA_HOME/.served.
+# shellcheck disable=SC2034 # URL is the caller's
 serve() {
 	python3 -c '
 import functools, http.server, sys
