@@ -65,9 +65,10 @@ static void check_point(struct check *k, size_t i, const char *point)
 {
 	static const char *const system[] = { "/",    "/bin",  "/dev", "/etc", "/home",
 					      "/opt", "/sbin", "/tmp", "/usr", "/var" };
+	const char *location = k->c->mount[i].location;
 
 	/* When it is the location it was said there what is wrong with it. */
-	if (!point || (*point != '/' && !strcmp(point, k->c->mount[i].location)))
+	if (!point || (*point != '/' && location && !strcmp(point, location)))
 		return;
 	if (*point != '/' && strncmp(point, "{{", 2)) {
 		check_bad(k, xasprintf("mounts[%zu].mountPoint", i),
@@ -84,7 +85,7 @@ static void check_point(struct check *k, size_t i, const char *point)
 	/* Root's home on both sides. */
 	if (!is_same(point, k->c->user.home))
 		return;
-	if (is_same(point, k->c->mount[i].location))
+	if (location && is_same(point, location))
 		check_warn(k, xasprintf("mounts[%zu].location", i),
 			   "hides the home of the guest's own user, %s; give another mountPoint", point);
 	else
