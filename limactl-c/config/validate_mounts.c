@@ -9,21 +9,25 @@
 static void check_location(struct check *k, size_t i, const char *location)
 {
 	struct stat st;
+	int why;
 
 	/* A template that could not be filled here may become a path. */
 	if (!location || !strncmp(location, "{{", 2))
 		return;
-	if (*location != '/')
+	if (*location != '/') {
 		check_bad(k, xasprintf("mounts[%zu].location", i),
 			  "must be an absolute path, or ~ for your home; got \"%.100s\"", location);
-	else if (stat(location, &st) == 0 && !S_ISDIR(st.st_mode))
-		check_bad(k, xasprintf("mounts[%zu].location", i), "must be a folder; %.100s is none", location);
-	else if (stat(location, &st) < 0 && errno == ENOENT)
+		return;
+	}
+	why = stat(location, &st) < 0 ? errno : 0;
+	if (why == ENOENT)
 		check_warn(k, xasprintf("mounts[%zu].location", i), "is a folder that does not exist: %.100s",
 			   location);
-	else if (stat(location, &st) < 0)
+	else if (why)
 		check_bad(k, xasprintf("mounts[%zu].location", i), "cannot be read: %.100s: %s", location,
-			  strerror(errno));
+			  strerror(why));
+	else if (!S_ISDIR(st.st_mode))
+		check_bad(k, xasprintf("mounts[%zu].location", i), "must be a folder; %.100s is none", location);
 }
 
 /* Of paths that are the same to the guest: slashes may be doubled, and end it. Where path goes on after the folder; NULL: it
