@@ -184,10 +184,11 @@ static void load_pairs(struct load *l, const struct value *v)
 	for (size_t i = 0; i < v->node->count; i++) {
 		const struct ynode *key = v->node->key[i], *n = v->node->item[i];
 
-		/* As in Lima, an empty value is the empty text. */
-		if (n->kind != YN_NULL && !text_ok(l, n, &(struct cfg_path){ v->path, key->text, 0 }))
-			continue;
-		(*list)[(*count)++] = (struct cfg_env){ xstrdup(key->text), xstrdup(n->text) };
+		/* As in Lima, null is the empty text. */
+		bool none = n->kind == YN_NULL;
+
+		if (none || text_ok(l, n, &(struct cfg_path){ v->path, key->text, 0 }))
+			(*list)[(*count)++] = (struct cfg_env){ xstrdup(key->text), xstrdup(none ? "" : n->text) };
 	}
 }
 

@@ -109,6 +109,20 @@ static void test_every_key_reaches_its_member(void **state)
 	assert_int_equal(c->idle.suspend_after, 0);
 }
 
+/* However nothing is written. */
+static void test_nothing_in_a_mapping_of_texts_is_the_empty_text(void **state)
+{
+	auto_loaded l = load_ok(IMAGE "env: {A: null, B: ~, C: Null, D: }\n"
+				      "vmOpts: {qemu: {cpuType: {x86_64: null}}}\n");
+
+	(void)state;
+	assert_int_equal(l.cfg.envs, 4);
+	for (size_t i = 0; i < l.cfg.envs; i++)
+		assert_string_equal(l.cfg.env[i].value, "");
+	assert_string_equal(l.cfg.cpu_model[0].value, "");
+	assert_finding(IMAGE "hostResolver: {hosts: {a: null}}\n", "hostResolver.hosts.a: must be a name and its address");
+}
+
 /* parse → dump → parse → dump: the second dump is the first. */
 static void test_dump_is_a_fixed_point(void **state)
 {
@@ -332,6 +346,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_key_reaches_its_member),
+		cmocka_unit_test(test_nothing_in_a_mapping_of_texts_is_the_empty_text),
 		cmocka_unit_test(test_dump_is_a_fixed_point),
 		cmocka_unit_test(test_one_run_reports_every_finding),
 		cmocka_unit_test(test_unknown_keys_name_their_path_and_the_nearest_known),
