@@ -174,6 +174,9 @@ static int start_helper(struct edits *x, const struct buf *text, struct err *e)
 	end = both[1];
 	if (text && text->len && io_write_full(in, text->data, text->len) < 0)
 		return err_errno(e, "a temporary file");
+	/* Where /dev/fd/3 is the descriptor itself (macOS), the helper goes on at our place in the file. */
+	if (lseek(in, 0, SEEK_SET) < 0)
+		return err_errno(e, "lseek");
 	what.fd[0] = in;
 	what.fd[1] = end;
 	what.out = x->out;
