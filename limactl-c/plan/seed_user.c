@@ -40,7 +40,7 @@ static int add_timezone(const struct cfg *c, struct buf *b, struct err *e)
 	if (!c->timezone || !*c->timezone)
 		return 0;
 	/* It is written without quotes, for lima-init would take them for a part of it. */
-	if (c->timezone[strspn(c->timezone, allowed)] || !strchr(allowed, c->timezone[0]) || c->timezone[0] == '-')
+	if (c->timezone[strspn(c->timezone, allowed)] || strchr("-/", c->timezone[0]))
 		return err_set(e, ERR_INVALID, "timezone: \"%s\" is no name of a time zone (Europe/Berlin is one)",
 			       c->timezone);
 	return buf_addf(b, "timezone: %s\n", c->timezone);

@@ -243,6 +243,7 @@ static void test_what_is_refused(void **state)
 		{ IMAGE "env: {A: \"one\\ntwo\"}\n", "A has a line break" },
 		{ IMAGE "mountType: 9p\nmounts: [{location: /srv, mountPoint: \"/a\\nb\"}]\n", "mounts[].mountPoint" },
 		{ IMAGE "timezone: \"x y\"\n", "time zone" },
+		{ IMAGE "timezone: /etc/shadow\n", "time zone" },
 		{ IMAGE "provision: [{mode: data, path: \"/a\\nb\", content: x}]\n", "_PATH has a line break" },
 	};
 
