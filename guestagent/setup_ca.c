@@ -20,6 +20,13 @@ static bool is_certificate(const char *text)
 	return strstr(text, "-----BEGIN CERTIFICATE-----") && strstr(text, "-----END CERTIFICATE-----");
 }
 
+static bool has(const struct setup *su, const char *path)
+{
+	char full[SU_PATH_MAX];
+
+	return access(su_path(su, path, full), F_OK) == 0;
+}
+
 /* Appends one, ended by a newline. What is none would spoil the bundle for those after it. */
 static int add(const struct setup *su, struct buf *all, const char *what, const char *text)
 {
@@ -41,27 +48,22 @@ static int collect(const struct setup *su, struct buf *all, struct err *e)
 		auto_buf text = BUF_INIT(SU_FILE_MAX);
 		char path[64], key[24];
 		const char *given;
+		bool there;
 
 		snprintf(path, sizeof(path), RUN_DIR "/ca/%02d.crt", i);
+		there = has(su, path);
 		if (su_read(su, path, &text, e) < 0)
 			return -1;
 		snprintf(key, sizeof(key), "ca.cert.%02d", i);
 		given = settings_get(su->settings, key, NULL);
-		if (!text.len && !given)
+		if (!there && !given)
 			break;
-		if (text.len)
+		if (there)
 			bad |= add(su, all, path, text.data);
 		if (given)
 			bad |= add(su, all, key, given);
 	}
 	return bad ? err_set(e, ERR_INVALID, "the certificates are too large") : 0;
-}
-
-static bool has(const struct setup *su, const char *path)
-{
-	char full[SU_PATH_MAX];
-
-	return access(su_path(su, path, full), F_OK) == 0;
 }
 
 static int move(const struct setup *su, const char *from, const char *to, struct err *e)

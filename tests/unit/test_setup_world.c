@@ -158,8 +158,15 @@ static void test_certificates_in_a_bundle(void **state)
 	assert_non_null(strstr(text_of(BUNDLE), CERT("default") "# lima: begin"));
 	assert_non_null(strstr(text_of(BUNDLE), CERT("file") CERT("inline") "# lima: end\n"));
 	assert_non_null(strstr(text_of(RUN_DIR "/setup.warnings"), "ca.cert.01 is no certificate in PEM form"));
-	assert_int_equal(unlink(at(RUN_DIR "/ca/00.crt")), 0);
+	/* An empty file is none, and costs those after it nothing. */
 	settings.count = 0;
+	put(RUN_DIR "/ca/00.crt", "", 0644);
+	put(RUN_DIR "/ca/01.crt", CERT("next"), 0644);
+	certificates();
+	assert_non_null(strstr(text_of(BUNDLE), "written anew at each boot)\n" CERT("next") "# lima: end\n"));
+	assert_non_null(strstr(text_of(RUN_DIR "/setup.warnings"), "/ca/00.crt is no certificate in PEM form"));
+	assert_int_equal(unlink(at(RUN_DIR "/ca/00.crt")), 0);
+	assert_int_equal(unlink(at(RUN_DIR "/ca/01.crt")), 0);
 	certificates();
 	assert_string_equal(text_of(BUNDLE), CERT("default"));
 }
