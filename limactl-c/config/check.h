@@ -32,6 +32,9 @@ void check_networks(struct check *k);
 void check_user(struct check *k);
 void check_params(struct check *k);
 
+/* Names every useradd takes; Lima's rule. */
+bool user_name_ok(const char *name);
+
 /* A port of the host's side or the guest's; path is freed. */
 void check_port(struct check *k, uint32_t port, char *path);
 

@@ -5,19 +5,11 @@
 
 #include "limactl-c/base/mem.h"
 #include "limactl-c/base/text.h"
+#include "limactl-c/config/check.h"
 #include "limactl-c/config/fill.h"
 #include "limactl-c/config/where.h"
 
 enum { UID_DEFAULT = 1000 };
-
-/* Names every useradd takes; Lima's rule. */
-static bool name_ok(const char *name)
-{
-	static const char first[] = "abcdefghijklmnopqrstuvwxyz_";
-	static const char rest[] = "abcdefghijklmnopqrstuvwxyz_0123456789-";
-
-	return name && *name && strchr(first, *name) && strspn(name, rest) == strlen(name);
-}
 
 /* Old systems keep names in other encodings: what is not UTF-8 is left out. */
 static char *utf8_only(const char *text)
@@ -59,8 +51,9 @@ void fill_user(struct cfg *c, const struct cfg_host *h)
 {
 	const struct guest_os *guest = guest_of(c->os);
 	bool lean = !strcmp(c->guest.init, "lean"), root;
+	bool taken = h->user && user_name_ok(h->user) && strcmp(h->user, "admin");
 
-	fill_if_none(&c->user.name, name_ok(h->user) && strcmp(h->user, "admin") ? h->user : "lima");
+	fill_if_none(&c->user.name, taken ? h->user : "lima");
 	root = !strcmp(c->user.name, "root");
 	/* Only root itself has number 0: any other name made by root gets the first number of a person. */
 	if (!where_given(c, "user.uid"))

@@ -9,12 +9,17 @@
 #define DIGITS "0123456789"
 enum { USER_NAME_MAX = 32 };
 
+bool user_name_ok(const char *name)
+{
+	return *name && strlen(name) <= USER_NAME_MAX && strchr(LOWER "_", *name) &&
+	       strspn(name, LOWER DIGITS "_-") == strlen(name);
+}
+
 static void check_name(struct check *k)
 {
 	const char *name = k->c->user.name;
 
-	if (!*name || strlen(name) > USER_NAME_MAX || !strchr(LOWER "_", *name) ||
-	    strspn(name, LOWER DIGITS "_-") != strlen(name))
+	if (!user_name_ok(name))
 		check_bad(k, xstrdup("user.name"),
 			  "must be lower-case letters, digits, _ and -, at most %d, not begin "
 			  "with a digit or -; got \"%.40s\"",
