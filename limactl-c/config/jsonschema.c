@@ -155,9 +155,14 @@ static struct ynode *object(struct yn_pool *p, const struct schema_node *group, 
 
 static struct ynode *of_list(struct yn_pool *p, const struct schema_node *n)
 {
-	struct ynode *list = list_of(p, object(p, n, false));
+	struct ynode *list = list_of(p, object(p, n, false)), *one;
 
-	return n->key->word ? either(p, typed(p, "string"), list) : list;
+	if (!n->key->word)
+		return list;
+	/* One element may stand for the list: as a word or as a mapping. */
+	one = object(p, n, false);
+	yn_add(p, yn_get(one, "anyOf"), list);
+	return one;
 }
 
 static const struct schema_node *node_at(const char *path)

@@ -159,6 +159,10 @@ static void test_the_json_schema_has_every_key(void **state)
 	assert_string_equal(yn_get(yn_get(yn_get(mounts, "properties"), "writable"), "default")->text, "false");
 	base = yn_get(yn_get(root, "base"), "anyOf");
 	assert_string_equal(yn_get(base->item[0], "type")->text, "string");
+	assert_int_equal(base->count, 3);
+	assert_string_equal(yn_get(base->item[1], "type")->text, "object");
+	assert_non_null(yn_get(yn_get(base->item[1], "properties"), "digest"));
+	assert_string_equal(yn_get(base->item[2], "type")->item[0]->text, "array");
 	assert_string_equal(yn_get(yn_get(root, "cpuType"), "deprecated")->text, "true");
 	assert_string_equal(yn_get(yn_get(root, "arch"), "enum")->item[1]->text, "aarch64");
 }
