@@ -85,9 +85,11 @@ static enum how how_of(const struct merge *m, const char *path)
 	return m->what == BASES ? HOW_HIGHER_FIRST : HOW_FILLED;
 }
 
-/* "1.0.2" < "1.0.10"; "1.1.0-beta" < "1.1.0" */
+/* "1.0.2" < "1.0.10"; "1.1.0-beta" < "1.1.0"; a leading v says nothing */
 static bool is_newer(const char *a, const char *b)
 {
+	a += *a == 'v';
+	b += *b == 'v';
 	for (;;) {
 		char *a_end, *b_end;
 		unsigned long x = strtoul(a, &a_end, 10), y = strtoul(b, &b_end, 10);
