@@ -106,8 +106,8 @@ static int run(const struct call *call, struct err *e)
 {
 	const struct prune_opts *o = call->opts;
 	auto_buf list = BUF_INIT(LIST_MAX), answer = BUF_INIT(ANSWER_MAX);
-	auto_free char *cache = paths_cache(e), *tmp = cache ? xasprintf("%s/tmp", cache) : NULL;
-	auto_free char *file = cache ? xasprintf("%s/keep.%ld", tmp, (long)getpid()) : NULL;
+	/* Not in its folder tmp/, where a create that publishes an image meanwhile removes what nobody has locked. */
+	auto_free char *cache = paths_cache(e), *file = cache ? xasprintf("%s/keep.%ld" FS_WRITTEN, cache, (long)getpid()) : NULL;
 	const char *argv[] = { "", "prune", NULL, NULL, NULL };
 	int rc;
 
@@ -116,7 +116,10 @@ static int run(const struct call *call, struct err *e)
 	if (o->keep_referred) {
 		argv[2] = "--keep";
 		argv[3] = file;
-		if (fs_mkdirs(tmp, 0755, e) < 0 || fs_write_atomic(file, list.data ? list.data : "", list.len, 0600, e) < 0)
+		if (fs_mkdirs(cache, 0755, e) < 0)
+			return -1;
+		folder_sweep(cache); /* of a prune that was killed */
+		if (fs_write_atomic(file, list.data ? list.data : "", list.len, 0600, e) < 0)
 			return -1;
 	}
 	rc = images_run(argv, &answer, false, e);

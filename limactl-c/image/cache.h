@@ -6,9 +6,10 @@
  *   digests/sha512-HEX           -> the object that has this other digest
  *   unpacked/sha256-HEX          -> the object a packed file with that digest unpacks to; the packed one is not kept
  *   known/sha256-HEX             inode, size and times the object had when its bytes were last seen to have that digest
- *   homes/HEX                    -> a LIMA_HOME whose instances may lie on objects (prune.h)
+ *   homes/HEX                    -> a LIMA_HOME whose instances may lie on objects (store/cache_use.h)
  *   tmp/                         files being written
  *   partial/HEX, HEX.of          a download by the URL's SHA-256, gone on with at the next try, and what it is a part of
+ *   keep.PID.tmp                 what `prune --keep-referred` of that process keeps besides
  *   lock                         held while a link changes
  *   use.lock                     held, shared, from the look for an image until a plan names it; by prune alone
  *

@@ -192,6 +192,23 @@ digest() { echo "$1:$("$1sum" "$W/$2" | cut -d ' ' -f 1)"; }
 	equals "$(objects)" 0
 }
 
+@test "prune --keep-referred keeps its list while it waits for a create that publishes" {
+	local held
+	new one
+	exec 7>"$XDG_CACHE_HOME/limactl-c/use.lock"
+	flock -s 7
+	# One that was killed is no longer there to remove its list.
+	touch "$XDG_CACHE_HOME/limactl-c/keep.4000000.tmp"
+	limactl-c prune --keep-referred 3>&- 7>&- &
+	held=$!
+	wait_until 20 grep -q -- "-> FLOCK.*:$(stat -c %i "$XDG_CACHE_HOME/limactl-c/use.lock") " /proc/locks
+	"$(dirname "$LIMACTL")/../libexec/limactl-c/image" import named.qcow2 "$W/disk.raw"
+	exec 7>&-
+	wait "$held"
+	equals "$(objects)" 3
+	equals "$(find "$XDG_CACHE_HOME/limactl-c" -name 'keep.*')" ""
+}
+
 @test "prune waits for a create, and leaves what a running machine has open" {
 	local held machine=q35
 	[ "$(uname -m)" = x86_64 ] || machine=virt
