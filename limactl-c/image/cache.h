@@ -6,6 +6,8 @@
  *   digests/sha512-HEX           -> the object that has this other digest
  *   unpacked/sha256-HEX          -> the object a packed file with that digest unpacks to; the packed one is not kept
  *   known/sha256-HEX             inode, size and times the object had when its bytes were last seen to have that digest
+ *   boot/sha256-HEX/             kernel, initrd and args taken out of an ISO, or the plain kernel of another, by path, size
+ *                                and time of that file (cli/bootfiles.c); tmp.XXXXXX while they are written
  *   homes/HEX                    -> a LIMA_HOME whose instances may lie on objects (store/cache_use.h)
  *   tmp/                         files being written
  *   partial/HEX, HEX.of          a download by the URL's SHA-256, gone on with at the next try, and what it is a part of

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "lib/io.h"
+#include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/base/text.h"
 #include "limactl-c/image/cache.h"
@@ -189,6 +190,38 @@ static int remove_partial(struct prune *p, int dir, const char *name, struct err
 	return 0;
 }
 
+/* Bytes on the disk of the files of a folder in dir. */
+static uint64_t bytes_in(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	auto_closedir DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	uint64_t bytes = 0;
+	struct dirent *de;
+	struct stat st;
+
+	while (d && (de = readdir(d)))
+		if (fstatat(fd, de->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+			bytes += (uint64_t)st.st_blocks * 512;
+	return bytes;
+}
+
+/* A kernel taken out of a file, or what a killed process has left of that: who makes one holds use.lock. */
+static int remove_boot_files(struct prune *p, int dir, const char *name, struct err *e)
+{
+	auto_free char *path = xasprintf("%s/boot/%s", p->cache.root, name), *size = NULL;
+	bool known = !strncmp(name, lead, sizeof(lead) - 1);
+	uint64_t bytes = bytes_in(dir, name);
+
+	if (known ? references_have(&p->keep, name + sizeof(lead) - 1) : strncmp(name, "tmp.", 4) != 0)
+		return 0;
+	if (fs_remove_tree(path, e) < 0)
+		return -1;
+	p->freed += bytes;
+	size = text_size(bytes);
+	printf("Removed a kernel taken out of its image (%s)\n", size);
+	return 0;
+}
+
 static int prune(struct prune *p, struct err *e)
 {
 	static const struct {
@@ -197,7 +230,7 @@ static int prune(struct prune *p, struct err *e)
 	} steps[] = {
 		{ "objects", remove_object },  { "names", remove_dangling },    { "urls", remove_dangling },
 		{ "digests", remove_dangling }, { "unpacked", remove_dangling }, { "known", remove_unknown },
-		{ "partial", remove_partial },
+		{ "partial", remove_partial }, { "boot", remove_boot_files },
 	};
 	auto_free char *tmp = xasprintf("%s/tmp", p->cache.root);
 

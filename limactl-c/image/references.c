@@ -12,7 +12,7 @@
 #include "limactl-c/base/mem.h"
 #include "limactl-c/store/paths.h"
 
-enum { HEX = 64, PLAN_MAX = 4 << 20, HEADER = 64 << 10 };
+enum { HEX = 64, TEXT_MAX = 4 << 20, HEADER = 64 << 10 };
 
 static const char lead[] = "sha256-";
 
@@ -91,7 +91,8 @@ static int scan_home(struct references *r, const char *home, struct err *e)
 
 		if (!strcmp(de->d_name, ".") || !strcmp(de->d_name, ".."))
 			continue;
-		if (scan_file(r, dir, PATH_PLAN, PLAN_MAX, e) < 0 || scan_file(r, dir, PATH_DISK, HEADER, e) < 0)
+		if (scan_file(r, dir, PATH_PLAN, TEXT_MAX, e) < 0 || scan_file(r, dir, PATH_STATE_META, TEXT_MAX, e) < 0 ||
+		    scan_file(r, dir, PATH_DISK, HEADER, e) < 0)
 			return -1;
 	}
 	return 0;

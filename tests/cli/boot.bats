@@ -74,6 +74,33 @@ initrd /boot/initramfs
 	contains "$(plan cmdline)" "loud"
 }
 
+@test "prune removes what was taken out of images no instance needs any more" {
+	local boot=$XDG_CACHE_HOME/limactl-c/boot
+	iso a.iso "$LOADER"
+	template "$PWD/a.iso" </dev/null
+	create
+	limactl-c delete b
+	iso b.iso "${LOADER/quiet/loud}"
+	template "$PWD/b.iso" </dev/null
+	create
+	# Of one that was killed.
+	mkdir "$boot/tmp.abcdef"
+	head -c 2M /dev/urandom >"$boot/tmp.abcdef/kernel"
+	equals "$(find "$boot" -mindepth 1 -maxdepth 1 | wc -l)" 3
+	run -0 limactl-c prune
+	equals "$(find "$boot" -mindepth 1 -maxdepth 1)" "$(dirname "$(plan kernel)")"
+	contains "$output" "Removed a kernel taken out of its image (2MiB)"
+	contains "$output" "Freed 2"
+	# A saved machine was started with it, whatever the plan says by now.
+	jq '{version: 1, machine: .kernel}' "$LIMA_HOME/b/plan.json" >"$LIMA_HOME/b/vm.state.json"
+	rm "$LIMA_HOME/b/plan.json"
+	limactl-c prune
+	equals "$(find "$boot" -mindepth 1 -maxdepth 1 | wc -l)" 1
+	rm "$LIMA_HOME/b/vm.state.json"
+	limactl-c prune
+	equals "$(find "$boot" -mindepth 1)" ""
+}
+
 @test "directBoot: false leaves an ISO to its own loader; true insists" {
 	iso a.iso "$LOADER"
 	template "$PWD/a.iso" <<<$'guest: {directBoot: false}\nfirmware: {legacyBIOS: true}'
