@@ -33,8 +33,7 @@ char *disk_file(const char *path, const char *file)
 	return xasprintf("%s/%s", dir, file);
 }
 
-/* By the bytes, unless it is known to be raw. */
-static int inspect(const char *path, struct qcow2_info *info, struct err *e)
+int disk_inspect(const char *path, struct qcow2_info *info, struct err *e)
 {
 	auto_free char *note = disk_file(path, DISK_FORMAT);
 	auto_buf text = BUF_INIT(16);
@@ -61,7 +60,7 @@ int disk_open(const char *name, struct disk *out, struct err *e)
 	out->name = xstrdup(name);
 	out->dir = xasprintf("%s/%s", home, name);
 	out->path = xasprintf("%s/" DISK_DATA, out->dir);
-	rc = inspect(out->path, &info, e);
+	rc = disk_inspect(out->path, &info, e);
 	if (rc < 0 && e->errnum == ENOENT)
 		err_set(e, ERR_NOTFOUND, MISSING, name, name);
 	else if (rc < 0)

@@ -2,7 +2,7 @@
 #ifndef LIMA_DISK_FILES_H
 #define LIMA_DISK_FILES_H
 
-#include "lib/err.h"
+#include "limactl-c/base/qcow2.h"
 
 #define DISK_DATA "datadisk"
 #define DISK_IN_USE_BY "in_use_by"
@@ -13,5 +13,8 @@
 
 char *disk_home(struct err *e);                       /* $LIMA_HOME/_disks, malloc'd; not made */
 char *disk_file(const char *path, const char *file); /* another file of the folder of a datadisk, malloc'd */
+
+/* Format and size of a datadisk: by its bytes, unless it is known to be raw. */
+int disk_inspect(const char *path, struct qcow2_info *info, struct err *e);
 
 #endif

@@ -138,19 +138,22 @@ int disk_import(const char *name, const char *file, const char *format, struct e
 int disk_resize(const struct disk *d, uint64_t size, struct err *e)
 {
 	auto_free char *lock = disk_file(d->path, DISK_LOCK), *bytes = xasprintf("%" PRIu64, size);
-	auto_free char *wanted = text_size(size), *is = text_size(d->size);
-	const char *argv[] = { "qemu-img", "resize", "-q", "-f", d->format, d->path, bytes, NULL };
-	auto_close int held = -1;
+	auto_free char *wanted = text_size(size), *is = NULL;
+	/* Held, so that no start gets in between, and looked at only then: another may have made it larger meanwhile. */
+	auto_close int held = lock_take(lock, e);
+	struct qcow2_info info;
 
-	if (size < d->size)
-		return err_set(e, ERR_INVALID, "disk \"%s\" cannot be made smaller: it has %s, %s are asked for", d->name, is,
-			       wanted);
-	held = lock_take(lock, e); /* so that no start gets in between */
 	if (held < 0)
 		return e->kind == ERR_EXISTS ? err_set(e, ERR_STATE, "disk \"%s\" is in use", d->name) : -1;
-	if (!strcmp(d->format, "raw"))
+	if (disk_inspect(d->path, &info, e) < 0)
+		return err_wrap(e, "disk \"%s\"", d->name);
+	is = text_size(info.size);
+	if (size < info.size)
+		return err_set(e, ERR_INVALID, "disk \"%s\" cannot be made smaller: it has %s, %s are asked for", d->name, is,
+			       wanted);
+	if (!strcmp(info.format, "raw"))
 		return set_size(d->path, 0, sectors(size), e);
-	return qemu_img(argv, e);
+	return qemu_img((const char *[]){ "qemu-img", "resize", "-q", "-f", info.format, d->path, bytes, NULL }, e);
 }
 
 int disk_delete(const struct disk *d, struct err *e)
