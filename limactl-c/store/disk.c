@@ -37,10 +37,12 @@ int disk_inspect(const char *path, struct qcow2_info *info, struct err *e)
 {
 	auto_free char *note = disk_file(path, DISK_FORMAT);
 	auto_buf text = BUF_INIT(16);
-	struct err ignored = { 0 };
 	struct stat st;
 
-	if (io_read_file(note, &text, &ignored) < 0 || !text.data || strncmp(text.data, "raw", 3))
+	/* One that is there but cannot be read might say raw: then the bytes must not be asked. */
+	if (io_read_file(note, &text, e) < 0 && e->errnum != ENOENT)
+		return -1;
+	if (!text.data || strncmp(text.data, "raw", 3))
 		return qcow2_inspect(path, info, e);
 	if (stat(path, &st) < 0)
 		return err_errno(e, "%s", path);
@@ -51,7 +53,7 @@ int disk_inspect(const char *path, struct qcow2_info *info, struct err *e)
 int disk_open(const char *name, struct disk *out, struct err *e)
 {
 	auto_free char *home = disk_home(e);
-	struct qcow2_info info;
+	struct qcow2_info info = { 0 };
 	int rc;
 
 	*out = (struct disk)DISK_INIT;

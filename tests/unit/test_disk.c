@@ -38,10 +38,28 @@ static void a_resize_goes_by_the_size_it_finds(void **state)
 	assert_int_equal(now.size, 8 * MIB);
 }
 
+/* A note that is there but cannot be read might say that the disk is raw: its bytes are the guest's then. */
+static void only_a_missing_note_makes_the_bytes_tell(void **state)
+{
+	auto_free char *note = xasprintf("%s/_disks/noted/format", (char *)*state);
+	auto_disk d = DISK_INIT;
+	struct err e = { 0 };
+
+	assert_int_equal(disk_create("noted", MIB, "raw", &e), 0);
+	assert_int_equal(unlink(note), 0);
+	assert_int_equal(disk_open("noted", &d, &e), 0);
+	disk_fini(&d);
+	assert_int_equal(mkdir(note, 0700), 0);
+	assert_int_equal(disk_open("noted", &d, &e), -1);
+	assert_non_null(strstr(e.msg, note));
+	assert_null(d.format);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_resize_goes_by_the_size_it_finds),
+		cmocka_unit_test(only_a_missing_note_makes_the_bytes_tell),
 	};
 
 	return cmocka_run_group_tests_name("disk", tests, make_home, tmp_dir_remove);
