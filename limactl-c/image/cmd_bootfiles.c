@@ -26,13 +26,19 @@ static int append(const char *iso, const char *member, const struct newfile *f, 
 	return ftruncate(f->fd, at + (off_t)s.len) < 0 ? newfile_write_error(f->tmp, e) : 0;
 }
 
-static int read_member(const char *iso, const char *member, const struct newfile *scratch, struct buf *text, struct err *e)
+/* A configuration as text; ERR_NOTFOUND also when it is larger than any that a loader reads. */
+static int read_config(const char *iso, const char *member, const struct newfile *scratch, struct buf *text, struct err *e)
 {
+	int rc;
+
 	if (append(iso, member, scratch, e) < 0)
 		return -1;
-	if (lseek(scratch->fd, 0, SEEK_SET) < 0 || io_read_end(scratch->fd, member, text, e) < 0)
-		return -1;
-	return ftruncate(scratch->fd, 0) < 0 ? newfile_write_error(scratch->tmp, e) : 0;
+	if (lseek(scratch->fd, 0, SEEK_END) > BOOT_CONFIG_MAX)
+		rc = err_set(e, ERR_NOTFOUND, "%s is larger than %d KiB", member, BOOT_CONFIG_MAX >> 10);
+	else
+		rc = lseek(scratch->fd, 0, SEEK_SET) < 0 ? err_errno(e, "seek in %s", scratch->tmp) :
+							   io_read_end(scratch->fd, member, text, e);
+	return ftruncate(scratch->fd, 0) < 0 ? newfile_write_error(scratch->tmp, e) : rc;
 }
 
 /* The first loader's configuration that is there and names what we need. scratch is empty before and after. */
@@ -41,7 +47,7 @@ static int find_entry(const char *iso, const struct newfile *scratch, struct boo
 	for (const char *const *path = boot_config_paths; *path; path++) {
 		auto_buf text = BUF_INIT(BOOT_CONFIG_MAX);
 
-		if (read_member(iso, *path, scratch, &text, e) < 0) {
+		if (read_config(iso, *path, scratch, &text, e) < 0) {
 			if (e->kind != ERR_NOTFOUND)
 				return -1;
 			continue;

@@ -88,6 +88,28 @@ static void test_files_come_out_of_the_volume_whole(void **state)
 	assert_memory_equal(got, "abcde\0\0\0xyz", 11);
 }
 
+static void test_a_configuration_too_large_to_be_one_is_passed_over(void **state)
+{
+	auto_free char *large = xmalloc(BOOT_CONFIG_MAX + 1), *big = NULL, *iso = at("large.iso"), *k = at("k3"), *i = at("i3");
+	auto_free char *kernel = put_text("vmlinuz3", "kernel"), *initrd = put_text("initrd3", "initrd"), *list = NULL;
+	auto_free char *small = put_text("syslinux.cfg", "label a\nlinux /k\ninitrd /i\nappend q\n"), *text = NULL, *got = NULL;
+	struct err e = { 0 };
+	char said[1024];
+
+	(void)state;
+	memset(large, '#', BOOT_CONFIG_MAX + 1);
+	big = put("grub3.cfg", large, BOOT_CONFIG_MAX + 1);
+	text = xasprintf("644 boot/grub/grub.cfg %s\n644 boot/syslinux/syslinux.cfg %s\n644 k %s\n644 i %s\n", big, small,
+			 kernel, initrd);
+	list = put_text("list3", text);
+	assert_int_equal(RUN(command_seed, said, &e, "--label", "X", "--out", iso, "--list", list), 0);
+	if (RUN(command_bootfiles, said, &e, iso, "--kernel", k, "--initrd", i))
+		fail_msg("%s", e.msg);
+	assert_string_equal(said, "q");
+	got = fs_tail(k, 1, 100);
+	assert_string_equal(got, "kernel");
+}
+
 static void test_a_volume_without_loader_leaves_nothing(void **state)
 {
 	auto_free char *a = put_text("a", "x"), *text = xasprintf("644 a %s\n", a), *list = put_text("list", text),
@@ -111,6 +133,7 @@ int main(void)
 		cmocka_unit_test(test_each_loaders_way_to_say_it),
 		cmocka_unit_test(test_what_leaves_the_volume_or_needs_the_loader_is_no_entry),
 		cmocka_unit_test(test_files_come_out_of_the_volume_whole),
+		cmocka_unit_test(test_a_configuration_too_large_to_be_one_is_passed_over),
 		cmocka_unit_test(test_a_volume_without_loader_leaves_nothing),
 	};
 
