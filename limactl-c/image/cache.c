@@ -138,16 +138,11 @@ static void look(const struct stat *st, char text[LOOK_MAX])
 		 (long long)MTIME(st).tv_sec, MTIME(st).tv_nsec, (long long)CTIME(st).tv_sec, CTIME(st).tv_nsec);
 }
 
-static void remember_look(const struct cache *c, const struct digest *sha256, const char *path)
+static void remember_look(const struct cache *c, const struct digest *sha256, const char text[LOOK_MAX])
 {
 	auto_free char *known = xasprintf("%s/known/sha256-%s", c->root, sha256->hex);
 	struct err ignored; /* a cache that cannot be written to is read through each time */
-	char text[LOOK_MAX];
-	struct stat st;
 
-	if (stat(path, &st) < 0)
-		return;
-	look(&st, text);
 	fs_write_atomic(known, text, strlen(text), 0644, &ignored);
 }
 
@@ -168,7 +163,8 @@ static bool is_sound(const struct cache *c, const struct digest *sha256, const c
 		return true;
 	if (hash_fd(fd, NULL, &got, &none) < 0 || strcmp(got.hex, sha256->hex))
 		return false;
-	remember_look(c, sha256, path);
+	/* As it was before it was read: what was altered meanwhile is read again the next time. */
+	remember_look(c, sha256, is);
 	return true;
 }
 
@@ -176,6 +172,7 @@ int cache_publish(const struct cache *c, struct newfile *f, const struct digest 
 {
 	auto_free char *path = object_path(c, sha256), *tmp = xasprintf("%s/tmp", c->root);
 	auto_close int held = lock(c, e);
+	char text[LOOK_MAX];
 	struct stat have;
 
 	if (held < 0)
@@ -188,7 +185,10 @@ int cache_publish(const struct cache *c, struct newfile *f, const struct digest 
 	}
 	if (newfile_commit(f, path, mode, true, e) < 0)
 		return -1;
-	remember_look(c, sha256, path);
+	if (stat(path, &have) == 0) {
+		look(&have, text);
+		remember_look(c, sha256, text);
+	}
 	return 0;
 }
 

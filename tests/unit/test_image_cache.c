@@ -2,11 +2,14 @@
 #include "tests/unit/image_util.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 
 #include "lib/io.h"
+#include "limactl-c/image/cache.h"
 
 #define HELLO "sha256:2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
 #define HELLO512                                                                                                     \
@@ -411,6 +414,62 @@ static void altered_object_is_not_used(void **state)
 	assert_int_equal(*requests, 2);
 }
 
+enum { LARGE = 128 << 20, SEEN = 1 << 20 };
+
+static bool was_read;
+
+/* Alters the first byte of the file as soon as this process, which reads it, is beyond it. */
+static void *alter(void *path)
+{
+	int fd = open(path, O_WRONLY);
+
+	for (bool seen = false; !seen && !__atomic_load_n(&was_read, __ATOMIC_SEQ_CST);) {
+		auto_closedir DIR *d = opendir("/proc/self/fd");
+		struct dirent *de;
+
+		while (d && (de = readdir(d)) && !seen) {
+			auto_free char *link = xasprintf("/proc/self/fd/%s", de->d_name);
+			auto_free char *info = xasprintf("/proc/self/fdinfo/%s", de->d_name);
+			char target[1024] = "";
+			auto_buf text = BUF_INIT(4096);
+			struct err e;
+
+			if (readlink(link, target, sizeof(target) - 1) > 0 && !strcmp(target, path) &&
+			    io_read_file(info, &text, &e) == 0 && strtol(text.data + strlen("pos:"), NULL, 10) >= SEEN)
+				seen = true;
+		}
+	}
+	pwrite(fd, "j", 1, 0);
+	close(fd);
+	return NULL;
+}
+
+/* What is altered while it is read through was right as far as the reader could see, but not from then on. */
+static void altered_while_it_is_read(void **state)
+{
+	auto_free char *file = put_text("large", ""), *object = NULL, *path = NULL, *again = NULL;
+	auto_cache c = CACHE_INIT;
+	struct digest d;
+	pthread_t thread;
+	char out[1024];
+	struct err e;
+
+	(void)state;
+	assert_int_equal(truncate(file, LARGE), 0);
+	assert_int_equal(RUN(command_import, out, &e, "large", file), 0);
+	assert_int_equal(digest_parse(out, &d, &e), 0);
+	assert_int_equal(cache_open(&c, &e), 0);
+	object = xasprintf("%s/objects/sha256-%s", c.root, d.hex);
+	assert_int_equal(utimensat(AT_FDCWD, object, NULL, 0), 0); /* so that it is read through */
+	assert_int_equal(pthread_create(&thread, NULL, alter, object), 0);
+	path = cache_object(&c, &d);
+	__atomic_store_n(&was_read, true, __ATOMIC_SEQ_CST);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_non_null(path);
+	again = cache_object(&c, &d);
+	assert_null(again);
+}
+
 /* What Lima fetched from the URL, with this content. */
 static void put_lima(const char *from, const void *p, size_t n)
 {
@@ -461,7 +520,7 @@ int main(void)
 		TEST(downloads_once),		    TEST(other_digests_are_remembered), TEST(failed_downloads),
 		TEST(a_cut_download_goes_on),	    TEST(a_lying_server_is_refused),
 		TEST(a_wrong_digest_is_not_gone_on_with), TEST(many_at_once),		    TEST(cut_object_is_replaced),
-		TEST(altered_object_is_not_used),   TEST(limas_downloads_are_used),
+		TEST(altered_object_is_not_used),   TEST(altered_while_it_is_read),    TEST(limas_downloads_are_used),
 	};
 
 	return cmocka_run_group_tests_name("image_cache", tests, start_server, stop_server);
