@@ -180,6 +180,7 @@ int cache_publish(const struct cache *c, struct newfile *f, const struct digest 
 	newfile_sweep(tmp);
 	/* The same bytes are there: keep the file that others may have open. One that was altered or cut short is replaced. */
 	if (stat(path, &have) == 0 && (have.st_mode & 0777) == mode && is_sound(c, sha256, path)) {
+		f->kept = false;
 		newfile_fini(f);
 		return 0;
 	}

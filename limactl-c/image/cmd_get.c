@@ -126,16 +126,17 @@ static int download(const struct request *r, const char *key, const char *valida
 	struct partial p = { r->cache, key };
 	auto_sink s = SINK_INIT;
 	struct fetch fetch = { .url = r->location, .to = &s, .began = note, .arg = &p };
+	int rc;
 
 	if (sink_open(&s, f, r->want, e) < 0 || sink_resume(&s, e) < 0)
 		return -1;
 	if (r->text)
 		s.max = TEXT_MAX;
 	memcpy(fetch.validator, validator, sizeof(fetch.validator));
-	if (fetch_url(&fetch, e) < 0) {
-		f->kept = *fetch.validator && s.len;
+	rc = fetch_url(&fetch, e);
+	f->kept = *fetch.validator && s.len;
+	if (rc < 0)
 		return -1;
-	}
 	return check_download(&p, f, &s, got, e) < 0 ? err_wrap(e, "%s", r->location) : 0;
 }
 
@@ -191,11 +192,12 @@ static char *get_url(const struct request *r, struct digest *object, struct err 
 		cache_partial_forget(r->cache, key.hex);
 		return keep(r, &key, &taken, &got, object, e);
 	}
-	if (download(r, key.hex, validator, &f, &got, e) < 0)
+	if (download(r, key.hex, validator, &f, &got, e) < 0 || !(path = keep(r, &key, &f, &got, object, e)))
 		return NULL;
+	/* What was fetched is not fetched again because, say, the disk was too full to unpack it. */
 	f.kept = false;
 	cache_partial_forget(r->cache, key.hex);
-	return keep(r, &key, &f, &got, object, e);
+	return path;
 }
 
 static int open_regular(const char *path, struct err *e)

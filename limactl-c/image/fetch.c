@@ -141,10 +141,20 @@ static CURLcode attempt(CURL *curl, struct download *d, char *why)
 	return r;
 }
 
+/* There is no more of the file than we have, says the server, which still calls it the same. */
+static bool is_complete(const struct download *d)
+{
+	const struct fetch_answer *a = &d->answer;
+
+	return a->status == RANGE_NOT_SATISFIABLE && !d->begun && d->f->to->len && a->total == d->f->to->len &&
+	       (!*a->validator || !strcmp(a->validator, d->f->validator));
+}
+
 int fetch_url(struct fetch *f, struct err *e)
 {
 	struct download d = { .f = f, .err = e, .show = isatty(STDERR_FILENO) };
 	char why[CURL_ERROR_SIZE] = "";
+	bool complete;
 	CURLcode r;
 	CURL *curl;
 
@@ -152,7 +162,10 @@ int fetch_url(struct fetch *f, struct err *e)
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK || !(curl = curl_easy_init()))
 		return err_set(e, ERR_SYS, "libcurl cannot start");
 	r = attempt(curl, &d, why);
-	if (d.answer.status == RANGE_NOT_SATISFIABLE && !d.begun && sink_restart(f->to, e) == 0) {
+	complete = is_complete(&d);
+	if (complete) {
+		r = CURLE_OK;
+	} else if (d.answer.status == RANGE_NOT_SATISFIABLE && !d.begun && sink_restart(f->to, e) == 0) {
 		f->validator[0] = '\0';
 		r = attempt(curl, &d, why);
 	}
@@ -165,5 +178,5 @@ int fetch_url(struct fetch *f, struct err *e)
 	if (r != CURLE_OK)
 		return err_set(e, ERR_SYS, "cannot download %s: %s", f->url, *why ? why : curl_easy_strerror(r));
 	/* An empty file has no first byte that would have replaced what was there. */
-	return d.begun || !f->to->len ? 0 : sink_restart(f->to, e);
+	return d.begun || complete || !f->to->len ? 0 : sink_restart(f->to, e);
 }

@@ -24,6 +24,7 @@ int fetch_url(struct fetch *f, struct err *e);
 struct fetch_answer {
 	long status;
 	uint64_t range_start; /* of a 206; UINT64_MAX: not said */
+	uint64_t total;       /* of the whole file, by a 206 or 416; UINT64_MAX: not said */
 	char validator[FETCH_VALIDATOR_MAX + 1]; /* a strong ETag, else Last-Modified; "" */
 };
 void fetch_header(struct fetch_answer *a, const char *line, size_t len);

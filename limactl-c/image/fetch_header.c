@@ -52,7 +52,8 @@ void fetch_header(struct fetch_answer *a, const char *line, size_t len)
 		const char *blank = memchr(line, ' ', len);
 		uint64_t status = blank ? number(blank + 1, len - (size_t)(blank + 1 - line)) : 0;
 
-		*a = (struct fetch_answer){ .status = status < 1000 ? (long)status : 0, .range_start = UINT64_MAX };
+		*a = (struct fetch_answer){ .status = status < 1000 ? (long)status : 0,
+					    .range_start = UINT64_MAX, .total = UINT64_MAX };
 	} else if ((value = value_of(line, len, "ETag", &n))) {
 		/* Weak ones do not promise the same bytes. */
 		if (n > 1 && *value == '"')
@@ -61,7 +62,12 @@ void fetch_header(struct fetch_answer *a, const char *line, size_t len)
 		if (*a->validator != '"')
 			keep_validator(a, value, n);
 	} else if ((value = value_of(line, len, "Content-Range", &n))) {
-		if (n > 6 && !strncasecmp(value, "bytes ", 6))
-			a->range_start = number(value + 6, n - 6);
+		const char *slash = memchr(value, '/', n);
+
+		if (n <= 6 || strncasecmp(value, "bytes ", 6))
+			return;
+		a->range_start = number(value + 6, n - 6);
+		if (slash)
+			a->total = number(slash + 1, n - (size_t)(slash + 1 - value));
 	}
 }

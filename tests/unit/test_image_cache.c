@@ -27,7 +27,8 @@ static unsigned *requests;
 static char url[64];
 
 /* "/big": half of it, then the connection is cut; a request for the rest that names the same version gets the rest. Later
- * requests for "/changed" name another version, those for "/deaf" know nothing of parts. */
+ * requests for "/changed" name another version, those for "/deaf" know nothing of parts. "/whole" is not cut; asked for more
+ * than there is, it says how much that is. */
 enum { BIG = 200000, HALF = 90000 };
 
 static char big_byte(size_t i)
@@ -53,14 +54,17 @@ static void answer_big(int fd, const char *in, unsigned nth)
 	auto_free char *etag = xasprintf("ETag: %s\r\n", version);
 	auto_free char *more = xasprintf("ETag: %s\r\nContent-Range: bytes %zu-%d/%d\r\n", version, from, BIG - 1, BIG);
 
-	if (strstr(in, "/lying") && nth > 1)
+	if (from == BIG && strstr(in, "/whole"))
+		dprintf(fd, "HTTP/1.1 416 Range Not Satisfiable\r\nConnection: close\r\nContent-Range: bytes */%d\r\n\r\n",
+			strstr(in, "/whole/more") ? BIG + 1 : BIG);
+	else if (strstr(in, "/lying") && nth > 1)
 		send_big(fd, "206 Partial Content", "Content-Range: bytes 5-9/10\r\n", 0, 100, 100);
 	else if (nth > 1 && !from && !strstr(in, "/big/"))
 		dprintf(fd, "HTTP/1.1 500 Ask for the rest\r\nConnection: close\r\n\r\n");
 	else if (nth > 1 && from && only && !strncmp(only + 10, version, 4) && !strstr(in, "/deaf"))
 		send_big(fd, "206 Partial Content", more, from, BIG, BIG);
 	else
-		send_big(fd, "200 OK", etag, 0, BIG, nth > 1 ? BIG : HALF);
+		send_big(fd, "200 OK", etag, 0, BIG, nth > 1 || strstr(in, "/whole") ? BIG : HALF);
 }
 
 static void answer(int fd)
@@ -306,6 +310,47 @@ static void a_cut_download_goes_on(void **state)
 	}
 }
 
+/* The hexadecimal SHA-256 of a URL, malloc'd. */
+static char *key_of(const char *from)
+{
+	auto_free char *text = put_text("url", from);
+	char digest[1024];
+	struct err e;
+
+	assert_int_equal(RUN(command_digest, digest, &e, text), 0);
+	return xstrdup(strchr(digest, ':') + 1);
+}
+
+/* What was fetched whole but could not be stored is not fetched again, unless the server has more of it by now. */
+static void a_whole_download_is_kept_until_it_is_stored(void **state)
+{
+	static const struct {
+		const char *path;
+		unsigned requests; /* altogether */
+	} rows[] = { { "/big/whole", 2 }, { "/big/whole/more", 3 } };
+	char out[1024];
+	struct err e;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		auto_free char *from = page(rows[i].path), *key = key_of(from), *in_cache = NULL, *way = NULL;
+
+		*requests = 0;
+		in_cache = xasprintf("cache/limactl-c/urls/%s", key);
+		way = at(in_cache);
+		assert_int_equal(fs_mkdirs(way, 0755, &e), 0);
+		assert_int_equal(RUN(command_get, out, &e, from), -1);
+		assert_non_null(strstr(e.msg, way));
+		assert_int_equal(count_files("cache/limactl-c/partial"), 2);
+		assert_int_equal(rmdir(way), 0);
+		if (RUN(command_get, out, &e, from))
+			fail_msg("%s", e.msg);
+		assert_big(out);
+		assert_int_equal(*requests, rows[i].requests);
+		assert_int_equal(count_files("cache/limactl-c/partial"), 0);
+	}
+}
+
 /* A server that sends another part than was asked for spoils nothing: what came before is kept. */
 static void a_lying_server_is_refused(void **state)
 {
@@ -473,19 +518,13 @@ static void altered_while_it_is_read(void **state)
 /* What Lima fetched from the URL, with this content. */
 static void put_lima(const char *from, const void *p, size_t n)
 {
-	auto_free char *text = put_text("url", from);
-	auto_free char *name = NULL, *folder = NULL, *data = NULL;
-	char digest[1024];
+	auto_free char *key = key_of(from), *name = xasprintf("cache/lima/download/by-url-sha256/%s/data", key);
+	auto_free char *data = at(name), *folder = fs_parent(data), *same = NULL;
 	struct err e;
 
-	assert_int_equal(RUN(command_digest, digest, &e, text), 0);
-	name = xasprintf("cache/lima/download/by-url-sha256/%s", strchr(digest, ':') + 1);
-	folder = at(name);
 	assert_int_equal(fs_mkdirs(folder, 0755, &e), 0);
-	free(name);
-	name = xasprintf("cache/lima/download/by-url-sha256/%s/data", strchr(digest, ':') + 1);
-	data = put(name, p, n);
-	assert_non_null(data);
+	same = put(name, p, n);
+	assert_string_equal(same, data);
 }
 
 static void limas_downloads_are_used(void **state)
@@ -518,7 +557,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(import_and_get),		    TEST(wrong_digest_leaves_nothing), TEST(local_files),
 		TEST(downloads_once),		    TEST(other_digests_are_remembered), TEST(failed_downloads),
-		TEST(a_cut_download_goes_on),	    TEST(a_lying_server_is_refused),
+		TEST(a_cut_download_goes_on),	    TEST(a_whole_download_is_kept_until_it_is_stored), TEST(a_lying_server_is_refused),
 		TEST(a_wrong_digest_is_not_gone_on_with), TEST(many_at_once),		    TEST(cut_object_is_replaced),
 		TEST(altered_object_is_not_used),   TEST(altered_while_it_is_read),    TEST(limas_downloads_are_used),
 	};
