@@ -1,7 +1,9 @@
 /* = |= += -= *= , del, with. */
+#include <stdio.h>
 #include <string.h>
 
 #include "limactl-c/yq/eval.h"
+#include "limactl-c/yq/number.h"
 
 struct yq_exp *yq_node_exp(struct yq_run *r, struct yq_node *n)
 {
@@ -84,12 +86,25 @@ static struct yq_ctx run_compound(struct yq_run *r, struct yq_ctx c, const struc
 static void remove_children(struct yq_run *r, struct yq_node *n, size_t at, size_t count)
 {
 	yq_may_change(r, n->child[at + count - 1]);
+	yq_work(r, (n->count - at) * sizeof(*n->child));
 	if (r->failed)
 		return;
 	memmove(n->child + at, n->child + at + count, (n->count - at - count) * sizeof(*n->child));
 	n->count -= count;
 	for (size_t i = at; n->shape == YQ_LIST && i < n->count; i++)
 		n->child[i]->index = i;
+}
+
+/* The item that a step of a path names; count: none. A key's text is such a step where a list took its map's place. */
+static size_t item_at(const struct yq_node *list, const struct yq_step *step)
+{
+	char text[24];
+	int64_t i;
+
+	if (!yq_parse_int(step->text, &i, NULL) || i < 0 || i >= (int64_t)list->count)
+		return list->count;
+	snprintf(text, sizeof(text), "%lld", (long long)i);
+	return strcmp(text, step->text) ? list->count : (size_t)i;
 }
 
 static void delete_one(struct yq_run *r, struct yq_node *n)
@@ -113,8 +128,7 @@ static void delete_one(struct yq_run *r, struct yq_node *n)
 		yq_fail(r, "del() can only delete from maps and lists");
 		return;
 	}
-	for (i = 0; i < up->count && strcmp(yn_printf(r->pool, "%zu", i), path[count - 1].text); i++)
-		;
+	i = item_at(up, &path[count - 1]);
 	if (i < up->count)
 		remove_children(r, up, i, 1);
 }

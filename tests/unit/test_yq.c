@@ -192,6 +192,15 @@ static void test_bounds(void **state)
 		       "nested more than 64 deep");
 }
 
+static void test_long_lists_can_be_emptied(void **state)
+{
+	const char *list = repeated("l: [", "7, ", 5000, "7]\n");
+
+	(void)state;
+	assert_edit(list, "del(.l[])", "{\"l\":[]}");
+	assert_edit(list, "del(.l[] | select(. == 7)) | .l += [1, 2] | del(.l[0])", "{\"l\":[2]}");
+}
+
 static void test_styles_of_new_values(void **state)
 {
 	struct err e;
@@ -217,6 +226,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_what_is_not_changed_keeps_its_origin, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_anchors_are_not_changed_behind_ones_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bounds, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_long_lists_can_be_emptied, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_styles_of_new_values, setup, teardown),
 	};
 
