@@ -1,4 +1,5 @@
 /* sort, sort_by, sort_keys, unique, unique_by, group_by. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "limactl-c/yq/arith.h"
@@ -135,20 +136,19 @@ static struct yq_ctx run_sort(struct yq_run *r, struct yq_ctx c, const struct yq
 	return yq_each(r, c, x, sorted);
 }
 
+/* Of pairs of a key and a value. */
+static int by_key(const void *a, const void *b)
+{
+	return compare_texts(*(struct yq_node *const *)a, *(struct yq_node *const *)b);
+}
+
 static void sort_keys(struct yq_run *r, struct yq_node *map)
 {
 	yq_may_grow(r, map);
-	for (size_t i = 2; i < map->count && !r->failed; i += 2) {
-		for (size_t j = i; j && compare_texts(map->child[j], map->child[j - 2]) < 0; j -= 2) {
-			struct yq_node *key = map->child[j], *value = map->child[j + 1];
-
-			yq_step(r);
-			map->child[j] = map->child[j - 2];
-			map->child[j + 1] = map->child[j - 1];
-			map->child[j - 2] = key;
-			map->child[j - 1] = value;
-		}
-	}
+	for (size_t i = 0; i < map->count; i += 2)
+		yq_work(r, map->child[i]->len);
+	if (!r->failed && map->count)
+		qsort(map->child, map->count / 2, 2 * sizeof(*map->child), by_key);
 }
 
 static struct yq_ctx run_sort_keys(struct yq_run *r, struct yq_ctx c, const struct yq_exp *x)

@@ -201,6 +201,27 @@ static void test_long_lists_can_be_emptied(void **state)
 	assert_edit(list, "del(.l[] | select(. == 7)) | .l += [1, 2] | del(.l[0])", "{\"l\":[2]}");
 }
 
+static void test_large_maps_can_be_sorted(void **state)
+{
+	auto_buf reversed = BUF_INIT(1 << 16);
+	struct err e;
+	const struct ynode *n;
+
+	(void)state;
+	for (int i = 1500; i--;)
+		buf_addf(&reversed, "k%04d: %d\n", i, i);
+	n = yq_edit(pool, "sort_keys(.)", tree(reversed.data), &e);
+	if (!n)
+		fail_msg("%s", e.msg);
+	assert_int_equal(n->count, 1500);
+	for (int i = 0; i < 1500; i++) {
+		assert_string_equal(n->key[i]->text, yn_printf(pool, "k%04d", i));
+		assert_string_equal(n->item[i]->text, yn_printf(pool, "%d", i));
+	}
+	assert_edit("bb: 1\nb: 2\n\"\": 3\nB: 4\nab: 5\n", "sort_keys(.)",
+		    "{\"\":3,\"B\":4,\"ab\":5,\"b\":2,\"bb\":1}");
+}
+
 static void test_styles_of_new_values(void **state)
 {
 	struct err e;
@@ -227,6 +248,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_anchors_are_not_changed_behind_ones_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bounds, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_long_lists_can_be_emptied, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_large_maps_can_be_sorted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_styles_of_new_values, setup, teardown),
 	};
 
