@@ -6,6 +6,7 @@
 #include "limactl-c/config/embed.h"
 #include "limactl-c/config/locator.h"
 #include "limactl-c/config/vars.h"
+#include "limactl-c/yaml/emit.h"
 #include "limactl-c/yaml/parse.h"
 #include "limactl-c/yaml/patch.h"
 
@@ -48,7 +49,7 @@ static int fill(const char *locator, struct buf *out, struct err *e)
 		return -1;
 	tree = cfg_tree(&s.cfg, p);
 	vars_restore(&s.cfg, p, tree);
-	return print_yaml(tree, out) < 0
+	return yn_emit(tree, out) < 0
 		       ? err_set(e, ERR_INVALID, "the template is larger than %d bytes", COPY_MAX)
 		       : 0;
 }

@@ -8,6 +8,7 @@
 #include "limactl-c/cli/say.h"
 #include "limactl-c/cli/setup.h"
 #include "limactl-c/config/vars.h"
+#include "limactl-c/yaml/emit.h"
 
 struct validate_opts {
 	struct setup_rules rules;
@@ -27,7 +28,7 @@ static int print_filled(const struct setup *s, const struct validate_opts *o, bo
 	if (o->fill)
 		vars_restore(&s->cfg, p, tree);
 	if (rc == 0)
-		rc = o->explain ? explain(tree, &text) : print_yaml(tree, &text);
+		rc = o->explain ? explain(tree, &text) : yn_emit(tree, &text);
 	if (rc < 0)
 		return err_set(e, ERR_INVALID, "the template is larger than %d bytes", FILLED_MAX);
 	return print_to("-", &text, e);

@@ -22,7 +22,7 @@ static int write_yaml(const struct ynode *was, struct ynode *now, struct buf *ou
 	if (was && yn_patch(was, now, out, e) == 0)
 		return 0;
 	buf_free(out);
-	return print_yaml(now, out);
+	return yn_emit(now, out);
 }
 
 static int write_json(struct ynode *now, struct buf *out)

@@ -11,35 +11,17 @@
 
 enum { OUTPUT_MAX = 64 << 20 };
 
-/* What no longer knows the text it was written in is written by its value alone. */
-static void forget_text(struct ynode *n)
-{
-	n->origin = NULL;
-	n->source = NULL;
-	for (size_t i = 0; i < n->count; i++) {
-		forget_text(n->item[i]);
-		if (n->kind == YN_MAP)
-			forget_text(n->key[i]);
-	}
-}
-
-int print_yaml(struct ynode *n, struct buf *out)
-{
-	forget_text(n);
-	return yn_emit(n, out);
-}
-
-static int write_node(struct ynode *n, enum print_form form, struct buf *out)
+static int write_node(const struct ynode *n, enum print_form form, struct buf *out)
 {
 	if (form == PRINT_YAML)
-		return print_yaml(n, out);
+		return yn_emit(n, out);
 	return yn_json(n, form == PRINT_JSON ? 0 : 4, out);
 }
 
 int print_nodes(const struct yq_result *r, enum print_form form, struct err *e)
 {
 	for (size_t i = 0; i < r->count; i++) {
-		struct ynode *n = r->node[i];
+		const struct ynode *n = r->node[i];
 		auto_buf text = BUF_INIT(OUTPUT_MAX);
 		bool is_text = n->kind == YN_STRING;
 

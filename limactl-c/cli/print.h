@@ -15,10 +15,6 @@ enum print_form {
 /* As yq prints results: strings as they are, everything else in the form. */
 int print_nodes(const struct yq_result *r, enum print_form form, struct err *e);
 
-/* Appends a tree as YAML by its values alone, without the comments and spellings of the texts they came from: n forgets
- * these. -1 when out is full. */
-int print_yaml(struct ynode *n, struct buf *out);
-
 /* Writes a text into a file, or with "-" to standard output. */
 int print_to(const char *path, const struct buf *text, struct err *e);
 

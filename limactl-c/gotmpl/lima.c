@@ -6,17 +6,14 @@
 
 enum { INDENT_MAX = 1000 };
 
-/* Forgets where the tree is from and how it was written: it is written block by block, without comments. */
-static void forget(struct ynode *n)
+/* Forgets how the tree was written: it is written block by block. */
+static void forget_style(struct ynode *n)
 {
-	n->origin = NULL;
-	n->source = NULL;
 	n->style = YN_PLAIN;
-	n->anchored = n->aliased = n->linked = false;
 	for (size_t i = 0; i < n->count; i++) {
-		forget(n->item[i]);
+		forget_style(n->item[i]);
 		if (n->key)
-			forget(n->key[i]);
+			forget_style(n->key[i]);
 	}
 }
 
@@ -43,7 +40,7 @@ static struct ynode *to_node(struct run *r, const struct value *v)
 		return yn_scalar(r->pool, YN_STRING, v->s, v->len);
 	default:
 		copy = yn_copy(r->pool, v->node);
-		forget(copy);
+		forget_style(copy);
 		return copy;
 	}
 }

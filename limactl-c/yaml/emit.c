@@ -1,11 +1,10 @@
-/* emit.c - trees as YAML in block style. What is an unchanged copy of a parsed value is written by its own lines, moved to the new
- * indentation. */
+/* emit.c - trees as YAML in block style; for patches, what is an unchanged copy of a parsed value by its own lines, moved to the
+ * new indentation. */
 #include "limactl-c/yaml/emit.h"
 
 #include <string.h>
 
 #include "limactl-c/yaml/emitter.h"
-#include "limactl-c/yaml/parse.h"
 #include "limactl-c/yaml/slice.h"
 
 enum { LINE_MAX_WIDTH = 100 };
@@ -79,7 +78,6 @@ static void put_lines(struct emitter *m, const struct slice *s, size_t from, siz
 		}
 		emit_bytes(m, text + at, end - at);
 	}
-	m->copied = true;
 }
 
 static void put_head(struct emitter *m, const struct slice *s, size_t column)
@@ -105,16 +103,16 @@ void emit_entry_head(struct emitter *m, const struct ynode *key, unsigned column
 /* The lines an unchanged value can be written by. */
 static bool entry_lines(const struct emitter *m, const struct ynode *key, const struct ynode *value, struct slice *s)
 {
-	const struct ynode *k = slice_origin(key), *v = slice_origin(value);
+	const struct ynode *k = m->copies ? slice_origin(key) : NULL, *v = k ? slice_origin(value) : NULL;
 
-	return m->copies && k && v && !k->linked && !v->linked && slice_entry(k, v, s) && !slice_is_open(v) && can_move(s);
+	return v && !k->linked && !v->linked && slice_entry(k, v, s) && !slice_is_open(v) && can_move(s);
 }
 
 static bool item_lines(const struct emitter *m, const struct ynode *item, struct slice *s)
 {
-	const struct ynode *v = slice_origin(item);
+	const struct ynode *v = m->copies ? slice_origin(item) : NULL;
 
-	return m->copies && v && !v->linked && slice_item(v, s) && !slice_is_open(v) && can_move(s);
+	return v && !v->linked && slice_item(v, s) && !slice_is_open(v) && can_move(s);
 }
 
 /* Changed items have comments too, and those between the dash and the first key go above the dash. */
@@ -129,6 +127,15 @@ void emit_item_head(struct emitter *m, const struct ynode *item, unsigned column
 		emit_entry_head(m, item->key[0], column);
 }
 
+void emit_flow_element(struct emitter *m, const struct ynode *n, size_t i)
+{
+	if (n->key) {
+		emit_scalar(m, n->key[i], ROOM_FLOW_KEY, 0);
+		emit_str(m, ": ");
+	}
+	emit_flow(m, n->item[i]);
+}
+
 void emit_flow(struct emitter *m, const struct ynode *n)
 {
 	bool map = n->kind == YN_MAP;
@@ -141,11 +148,7 @@ void emit_flow(struct emitter *m, const struct ynode *n)
 	for (size_t i = 0; i < n->count && !m->failed; i++) {
 		if (i)
 			emit_str(m, ", ");
-		if (map) {
-			emit_scalar(m, n->key[i], ROOM_FLOW, 0);
-			emit_str(m, ": ");
-		}
-		emit_flow(m, n->item[i]);
+		emit_flow_element(m, n, i);
 	}
 	emit_str(m, map ? "}" : "]");
 }
@@ -180,11 +183,11 @@ static bool put_short_flow(struct emitter *m, const struct ynode *n, unsigned co
 /* The comment between a key and the list or map below it. */
 static void put_key_comment(struct emitter *m, const struct ynode *key, const struct ynode *value)
 {
-	const struct ynode *from = value->origin ? value->origin : value, *name = slice_origin(key);
+	const struct ynode *from = value->origin ? value->origin : value, *name = m->copies ? slice_origin(key) : NULL;
 	const char *hash;
 	size_t colon, end;
 
-	if (!m->copies || !name || !slice_is_block(from) || !(colon = slice_colon(name, from)))
+	if (!name || !slice_is_block(from) || !(colon = slice_colon(name, from)))
 		return;
 	end = slice_line_end(from->source, colon);
 	hash = memchr(from->source->text + colon, '#', end - colon);
@@ -192,7 +195,6 @@ static void put_key_comment(struct emitter *m, const struct ynode *key, const st
 		return;
 	emit_str(m, " ");
 	emit_bytes(m, hash, (size_t)(from->source->text + end - hash));
-	m->copied = true;
 }
 
 static bool is_below(const struct ynode *n)
@@ -267,47 +269,11 @@ void emit_value(struct emitter *m, const struct ynode *n, unsigned column, enum 
 	put_block(m, n, inner, after);
 }
 
-/* Whether a text says just what the tree says. */
-static bool says(const char *text, size_t len, const struct ynode *root)
-{
-	auto_pool p = yn_pool_new();
-	struct findings f = { 0 };
-	const struct ynode *got = yn_parse(p, "", text, len, &f);
-	bool same = got && !f.errors && yn_same(got, root);
-
-	findings_fini(&f);
-	return same;
-}
-
-/* The whole text of an unchanged root, with its comments at both ends. */
-static bool put_text(struct emitter *m, const struct ynode *root)
-{
-	const struct ynode *from = slice_origin(root);
-	struct slice all = { .source = from ? from->source : NULL };
-	size_t mark = from ? slice_mark(from->source) : 0;
-
-	if (!from || from->aliased || !from->source->text[mark + strspn(from->source->text + mark, " \t\r\n")] ||
-	    !says(from->source->text, from->source->len, root))
-		return false;
-	put_lines(m, &all, mark, all.source->len, 0);
-	emit_line_end(m);
-	return true;
-}
-
 int yn_emit(const struct ynode *root, struct buf *out)
 {
-	auto_buf text = BUF_INIT(out->max - out->len);
-	struct emitter m = { .out = &text, .eol = "\n", .copies = true };
+	struct emitter m = { .out = out, .eol = "\n" };
 
-	if (!put_text(&m, root)) {
-		emit_value(&m, root, 0, AFTER_NOTHING);
-		emit_line_end(&m);
-	}
-	if (!m.failed && m.copied && !says(text.data, text.len, root)) {
-		buf_free(&text);
-		m = (struct emitter){ .out = &text, .eol = "\n" };
-		emit_value(&m, root, 0, AFTER_NOTHING);
-		emit_line_end(&m);
-	}
-	return m.failed ? -1 : buf_add(out, text.data, text.len);
+	emit_value(&m, root, 0, AFTER_NOTHING);
+	emit_line_end(&m);
+	return m.failed ? -1 : 0;
 }

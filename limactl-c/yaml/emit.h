@@ -5,8 +5,8 @@
 #include "lib/buf.h"
 #include "limactl-c/yaml/ynode.h"
 
-/* The tree as a YAML document in block style, ended by a line end. A value that is an unchanged copy of a parsed one
- * keeps the text, and the comments, it was written with. Reading the result gives the same tree. -1 when out is full. */
+/* Appends the tree as a YAML document in block style, ended by a line end: by its values and their styles alone, without the
+ * comments of the texts they came from. Reading the result gives the same tree. -1 when out is full. */
 int yn_emit(const struct ynode *root, struct buf *out);
 
 /* One scalar as it may stand behind "key: " in a line (never a block scalar). */

@@ -155,7 +155,7 @@ static bool plain_is_safe(const struct ynode *n, enum scalar_room room)
 		return false;
 	if (!strncmp(s, "---", 3) || !strncmp(s, "...", 3) || strstr(s, ": ") || strstr(s, " #"))
 		return false;
-	if (room == ROOM_FLOW && strpbrk(s, ",[]{}:?"))
+	if ((room == ROOM_FLOW || room == ROOM_FLOW_KEY) && strpbrk(s, ",[]{}:?"))
 		return false;
 	return reads_as_text(n);
 }
@@ -255,13 +255,15 @@ static void put_string(struct emitter *m, const struct ynode *n, enum scalar_roo
 
 void emit_scalar(struct emitter *m, const struct ynode *n, enum scalar_room room, unsigned indent)
 {
-	if (n->kind == YN_STRING && !(room == ROOM_KEY && yscalar_is_merge_key(n)))
+	bool key = room == ROOM_KEY || room == ROOM_FLOW_KEY;
+
+	if (n->kind == YN_STRING && !(key && yscalar_is_merge_key(n)))
 		put_string(m, n, room, indent);
 	else if (n->len)
 		emit_bytes(m, n->text, n->len);
 	else
 		/* As a key, nothing at all and "null" are two keys. */
-		emit_str(m, room == ROOM_KEY ? "!!null \"\"" : "null");
+		emit_str(m, key ? "!!null \"\"" : "null");
 }
 
 int yn_emit_scalar(const struct ynode *n, struct buf *out)

@@ -12,7 +12,6 @@ struct emitter {
 	const char *eol; /* "\n" or "\r\n" */
 	bool copies;     /* unchanged values are written as they were */
 	bool quotes;     /* no block scalars */
-	bool copied;     /* at least one was */
 	bool failed;     /* out is full */
 };
 
@@ -25,6 +24,7 @@ void emit_line_end(struct emitter *m);
 enum scalar_room {
 	ROOM_KEY,
 	ROOM_FLOW, /* between brackets */
+	ROOM_FLOW_KEY,
 	ROOM_LINE, /* one line of a block collection */
 	ROOM_BLOCK, /* the same, block scalars allowed */
 };
@@ -43,6 +43,8 @@ enum emit_after {
 void emit_value(struct emitter *m, const struct ynode *n, unsigned column, enum emit_after after);
 /* Between brackets, in one line, whatever the styles say. */
 void emit_flow(struct emitter *m, const struct ynode *n);
+/* The same for the value of index i, with its key. */
+void emit_flow_element(struct emitter *m, const struct ynode *n, size_t i);
 /* "key: value" and "- value" at that column, without comments above them and without the last line end. */
 void emit_entry(struct emitter *m, const struct ynode *key, const struct ynode *value, unsigned column);
 void emit_item(struct emitter *m, const struct ynode *item, unsigned column);

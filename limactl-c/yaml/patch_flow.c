@@ -12,15 +12,6 @@ static size_t end_of(const struct ynode *n, size_t i)
 	return n->key && n->key[i]->end > n->item[i]->end ? n->key[i]->end : n->item[i]->end;
 }
 
-static void put_element(struct emitter *m, const struct ynode *n, size_t i)
-{
-	if (n->key) {
-		emit_scalar(m, n->key[i], ROOM_FLOW, 0);
-		emit_str(m, ": ");
-	}
-	emit_flow(m, n->item[i]);
-}
-
 /* New values behind the old one of index last; ALIGN_NONE: before the first. */
 static void add(struct patcher *p, const struct ynode *was, const struct ynode *now, size_t i, size_t last)
 {
@@ -31,7 +22,7 @@ static void add(struct patcher *p, const struct ynode *was, const struct ynode *
 
 	if (last != ALIGN_NONE)
 		emit_str(&m, ", ");
-	put_element(&m, now, i);
+	emit_flow_element(&m, now, i);
 	if (last == ALIGN_NONE)
 		emit_str(&m, ", ");
 	piece = patch_piece(p, &text);

@@ -334,3 +334,8 @@ mounts() {
 		iconv -f UTF-8 -t UTF-8 found | jq -es 'length == 2' >/dev/null
 	done
 }
+
+@test "values that have to be written anew keep their merge keys" {
+	printf '? a\n: 1\nb: &x {k: 1}\nc:\n  <<: *x\nd: [{<<: *x}, {"<<": 1}]\n' >f.yaml
+	equals "$(limactl-c yq-file yaml '.a = 2' f.yaml)" $'a: 2\nb: {k: 1}\nc:\n  <<: {k: 1}\nd: [{<<: {k: 1}}, {"<<": 1}]'
+}

@@ -5,6 +5,7 @@
 
 #include "limactl-c/yaml/emit.h"
 #include "limactl-c/yaml/parse.h"
+#include "limactl-c/yaml/patch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
@@ -44,6 +45,28 @@ static void must_say(struct yn_pool *pool, const struct ynode *root)
 	}
 }
 
+/* An item of another document, with its own lines. */
+static void must_be_taken_over(struct yn_pool *pool, struct ynode *root)
+{
+	auto_buf out = BUF_INIT(64 << 20);
+	struct findings f = { 0 };
+	const struct ynode *was = yn_parse(pool, "other", "[]\n", 3, &f);
+	struct ynode *now = yn_list(pool);
+	struct err e;
+
+	if (root->height == YN_DEPTH_MAX || root->weight >= YN_NODES_MAX)
+		return;
+	yn_add(pool, now, root);
+	if (yn_patch(was, now, &out, &e) < 0) {
+		fprintf(stderr, "%s\n", e.msg);
+		abort();
+	}
+	if (!yn_same(read_again(pool, &out), now)) {
+		fprintf(stderr, "%s\n", out.data);
+		abort();
+	}
+}
+
 static void must_be_json(struct yn_pool *pool, const struct ynode *root, unsigned indent)
 {
 	auto_buf out = BUF_INIT(64 << 20);
@@ -66,6 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 
 	/* A key of two values stays once. */
 	must_say(pool, copy);
+	must_be_taken_over(pool, copy);
 	must_be_json(pool, copy, 0);
 	must_be_json(pool, copy, 2);
 	yn_merge_keys(pool, copy, &f);

@@ -61,6 +61,19 @@ static void for_all(void (*check)(const struct doc *d))
 	assert_true(corpus >= 10 && shipped >= 20);
 }
 
+/* Put into another document, with the lines it was written in. */
+static void taken_over_is_read_as_the_same(const struct doc *d, const struct ynode *n)
+{
+	auto_buf none = BUF_INIT(3), out = BUF_INIT(YN_TEXT_MAX);
+	struct err e;
+
+	buf_adds(&none, "{}\n");
+	if (yn_patch(parse(d->pool, d->path, &none), n, &out, &e) < 0)
+		fail_msg("%s", e.msg);
+	if (!yn_same(n, parse(d->pool, d->path, &out)))
+		fail_msg("%s: it became\n%s", d->path, out.data);
+}
+
 static void written_is_read_as_the_same(const struct doc *d)
 {
 	struct findings f = { 0 };
@@ -79,6 +92,7 @@ static void written_is_read_as_the_same(const struct doc *d)
 			fail_msg("%s, tree %zu: it became\n%s", d->path, i, once.data);
 		assert_int_equal(yn_emit(again, &twice), 0);
 		assert_string_equal(once.data, twice.data);
+		taken_over_is_read_as_the_same(d, trees[i]);
 	}
 }
 

@@ -230,6 +230,75 @@ static struct ynode *copy_of(const char *text)
 	return yn_copy(pool, tree(text));
 }
 
+/* A text that an unchanged tree leaves as it stands. */
+static void assert_stays(const char *text)
+{
+	struct ynode *n = copy_of(text);
+
+	assert_patched(n->origin, n, text);
+}
+
+static void test_an_unchanged_document_keeps_its_text(void **state)
+{
+	(void)state;
+	assert_stays("# head\n\na:   1   # c\n\n\nb: [x,  y]\nc: &x {k: 'v'}\nd: *x\n# end\n");
+	assert_stays("---\n- 'a'\n-   >\n  folded\n  text\n...\n");
+	assert_stays("a: 1\n\n\n");
+	assert_stays("a: |+\n  x\n\n");
+	assert_stays("\xef\xbb\xbf# c\r\na: 1\r\n");
+	assert_stays("a: 1");
+	assert_stays("");
+	assert_stays("\xef\xbb\xbf\n");
+	assert_stays("# c");
+}
+
+/* The text's values put behind those of another document. */
+static void assert_taken_over(const char *text, const char *after)
+{
+	const struct ynode *from = tree(text), *was = tree("new: 1\n");
+	struct ynode *n = yn_copy(pool, was);
+
+	for (size_t i = 0; i < from->count; i++)
+		yn_put(pool, n, yn_copy(pool, from->key[i]), yn_copy(pool, from->item[i]));
+	assert_patched(was, n, after);
+}
+
+static void test_unchanged_values_keep_their_lines_and_comments(void **state)
+{
+	(void)state;
+	assert_taken_over("# head\na: 0x1F # hex\n\n# above\n# b\nb: \"x\\u00e9\"\nc: >-\n  one\n  two\n\n"
+			  "d: {x: 1,\n  y: 2} # flow\ne: plain\n  goes on # here\nf:\n    # in\n    g:\n"
+			  "        - 1\n  # less\n\n        -   2\n",
+			  "new: 1\na: 0x1F # hex\n# above\n# b\nb: \"x\\u00e9\"\nc: >-\n  one\n  two\n"
+			  "d: {x: 1,\n  y: 2} # flow\ne: plain\n  goes on # here\nf:\n    # in\n    g:\n"
+			  "        - 1\n  # less\n\n        -   2\n");
+	/* a block scalar that ends with the text; aliases; what stands between brackets */
+	assert_taken_over("a: |\n  x", "new: 1\na: |-\n  x\n");
+	assert_taken_over("a: &x # c\n  k: 1\nb: *x\n", "new: 1\na:\n  k: 1\nb:\n  k: 1\n");
+	assert_taken_over("{a: 1,\n# c\nb: [x]}", "new: 1\na: 1\n# c\nb: [x]\n");
+	assert_taken_over("? a\n: 1\n? b\n", "new: 1\na: 1\nb: null\n");
+}
+
+static void test_lines_move_to_another_indentation(void **state)
+{
+	const struct ynode *was = tree("l:\n    # one\n    - a: |2 # t\n         x\n\n        y\n      b: \"q\n        r\"\n"
+				       "  # less\n    -\n      # in\n      c: 1\n    - - d # d\n      - e\n");
+	struct ynode *n = yn_list(pool), *outer = yn_map(pool);
+
+	(void)state;
+	for (size_t i = 3; i--;)
+		yn_add(pool, n, yn_copy(pool, was->item[0]->item[i]));
+	assert_patched(tree("[]\n"), n,
+		       "- - d # d\n  - e\n-\n  # in\n  c: 1\n# one\n- a: |2 # t\n     x\n\n    y\n  b: \"q\n    r\"\n");
+	yn_set(pool, outer, "a", yn_map(pool));
+	yn_set(pool, yn_get(outer, "a"), "b", n);
+	yn_set(pool, n->item[2], "a", yn_string(pool, "new"));
+	yn_set(pool, n->item[1], "z", yn_null(pool));
+	assert_patched(tree("a: {}\n"), outer,
+		       "a:\n  b:\n  - - d # d\n    - e\n  # in\n  - c: 1\n    z: null\n  # one\n  - a: new\n"
+		       "    b: \"q\n      r\"\n");
+}
+
 static void test_changed_copies_keep_what_they_were_copied_with(void **state)
 {
 	static const char was[] = "# top\n\n# ems\nm: # here\n# one\n- a: 1 # x\n  # bee\n  b: 'q'\n# two\n- a: 2\n";
@@ -330,6 +399,9 @@ int main(void)
 		cmocka_unit_test(test_what_stands_between_brackets_stays_there),
 		cmocka_unit_test(test_line_ends_and_the_byte_order_mark_stay),
 		cmocka_unit_test(test_anchors_and_aliases_are_written_out_when_they_must),
+		cmocka_unit_test(test_an_unchanged_document_keeps_its_text),
+		cmocka_unit_test(test_unchanged_values_keep_their_lines_and_comments),
+		cmocka_unit_test(test_lines_move_to_another_indentation),
 		cmocka_unit_test(test_changed_copies_keep_what_they_were_copied_with),
 		cmocka_unit_test(test_values_of_other_texts_bring_their_comments),
 		cmocka_unit_test(test_empty_brackets_open_to_lines),
