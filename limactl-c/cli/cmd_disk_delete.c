@@ -1,4 +1,5 @@
 /* disk delete and disk unlock. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/buf.h"
@@ -8,7 +9,6 @@
 #include "limactl-c/cli/say.h"
 #include "limactl-c/cli/setup.h"
 #include "limactl-c/store/disk.h"
-#include "limactl-c/store/folder.h"
 #include "limactl-c/store/inst.h"
 
 struct disk_delete_opts {
@@ -24,50 +24,59 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static bool names_disk(const struct inst *i, const char *disk)
-{
-	auto_setup s = SETUP_INIT;
-	struct err ignored = { 0 };
+/* Which instances name which disks, read when it is first asked for. */
+struct wishes {
+	bool known;
+	struct wish {
+		char *disk, *instance;
+	} *wish;
+	size_t count;
+};
 
-	if (setup_read_inst(&s, i, &ignored) < 0 || setup_check_quietly(&s, &ignored) < 0)
-		return false;
-	for (size_t k = 0; k < s.cfg.additional_disks; k++)
-		if (!strcmp(s.cfg.additional_disk[k].name, disk))
-			return true;
-	return false;
+static void wishes_free(struct wishes *w)
+{
+	for (size_t i = 0; i < w->count; i++) {
+		free(w->wish[i].disk);
+		free(w->wish[i].instance);
+	}
+	free(w->wish);
+}
+
+static void add_wishes(void *arg, const struct inst *i, const struct cfg *c)
+{
+	struct wishes *w = arg;
+
+	for (size_t k = 0; k < c->additional_disks; k++) {
+		w->wish = xrealloc_array(w->wish, w->count + 1, sizeof(*w->wish));
+		w->wish[w->count++] = (struct wish){ xstrdup(c->additional_disk[k].name), xstrdup(i->name) };
+	}
 }
 
 /* The instances whose lima.yaml names the disk: "a, b", "" when there is none. */
-static int referred_by(const char *disk, struct buf *out, struct err *e)
+static int referred_by(const char *disk, struct wishes *w, struct buf *out, struct err *e)
 {
-	char **names;
-	size_t count;
+	if (!w->known && setup_each_inst(add_wishes, w, e) < 0) {
+		auto_free char *why = xstrdup(e->msg);
 
-	if (inst_list(&names, &count, e) < 0)
-		return -1;
-	for (size_t i = 0; i < count; i++) {
-		struct err ignored = { 0 };
-		struct inst inst;
-
-		if (inst_open(names[i], &inst, &ignored) < 0)
-			continue;
-		if (names_disk(&inst, disk))
-			buf_addf(out, "%s%s", out->len ? ", " : "", names[i]);
-		inst_fini(&inst);
+		return err_set(e, ERR_STATE, "disk \"%s\" is not deleted, for nobody knows whether an instance wants it (%.700s); "
+			       "`limactl-c disk delete --force %s` deletes it anyway", disk, why, disk);
 	}
-	folder_list_free(names, count);
+	w->known = true;
+	for (size_t i = 0; i < w->count; i++)
+		if (!strcmp(w->wish[i].disk, disk))
+			buf_addf(out, "%s%s", out->len ? ", " : "", w->wish[i].instance);
 	return 0;
 }
 
 /* 1: it may go; 0: it was told why not. */
-static int may_delete(const struct disk *d, struct err *e)
+static int may_delete(const struct disk *d, struct wishes *w, struct err *e)
 {
 	auto_free char *user = disk_user(d);
 	auto_buf by = BUF_INIT(NAMES_MAX);
 
 	if (user)
 		return err_set(e, ERR_STATE, "cannot delete disk \"%s\" in use by instance \"%s\"", d->name, base_name(user));
-	if (referred_by(d->name, &by, e) < 0)
+	if (referred_by(d->name, w, &by, e) < 0)
 		return -1;
 	if (!by.len)
 		return 1;
@@ -88,13 +97,13 @@ static int open_known(const char *name, struct disk *d, struct err *e)
 	return 0;
 }
 
-static int delete_one(const char *name, bool force, struct err *e)
+static int delete_one(const char *name, struct wishes *w, bool force, struct err *e)
 {
 	auto_disk d = DISK_INIT;
 	int rc = open_known(name, &d, e);
 
 	if (rc > 0 && !force)
-		rc = may_delete(&d, e);
+		rc = may_delete(&d, w, e);
 	if (rc <= 0)
 		return rc;
 	if (disk_delete(&d, e) < 0)
@@ -106,9 +115,10 @@ static int delete_one(const char *name, bool force, struct err *e)
 static int run_delete(const struct call *call, struct err *e)
 {
 	const struct disk_delete_opts *o = call->opts;
+	CLEANUP(wishes_free) struct wishes w = { 0 };
 
 	for (size_t n = 0; n < call->args; n++)
-		if (delete_one(call->arg[n], o->force, e) < 0)
+		if (delete_one(call->arg[n], &w, o->force, e) < 0)
 			return -1;
 	return 0;
 }

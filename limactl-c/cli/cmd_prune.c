@@ -12,7 +12,6 @@
 #include "limactl-c/cli/setup.h"
 #include "limactl-c/config/locator.h"
 #include "limactl-c/store/folder.h"
-#include "limactl-c/store/inst.h"
 #include "limactl-c/store/paths.h"
 
 struct prune_opts {
@@ -43,30 +42,10 @@ static void add_all(struct buf *list, const struct cfg *c)
 	add(list, c->guest.engine_disk, NULL);
 }
 
-/* What cannot be read might name anything: nothing is removed then. */
-static int add_instances(struct buf *list, struct err *e)
+static void add_instance(void *list, const struct inst *i, const struct cfg *c)
 {
-	char **names;
-	size_t count;
-	int rc = inst_list(&names, &count, e);
-
-	for (size_t i = 0; rc == 0 && i < count; i++) {
-		auto_setup s = SETUP_INIT;
-		struct inst inst;
-
-		rc = inst_open(names[i], &inst, e);
-		if (rc < 0)
-			break;
-		rc = setup_read_inst(&s, &inst, e) < 0 || setup_check_quietly(&s, e) < 0 ? -1 : 0;
-		inst_fini(&inst);
-		if (rc == 0)
-			add_all(list, &s.cfg);
-		else
-			err_wrap(e, "instance \"%s\"", names[i]);
-	}
-	if (count)
-		folder_list_free(names, count);
-	return rc;
+	(void)i;
+	add_all(list, c);
 }
 
 static int add_template(struct buf *list, const char *path, struct err *e)
@@ -111,7 +90,8 @@ static int run(const struct call *call, struct err *e)
 	const char *argv[] = { "", "prune", NULL, NULL, NULL };
 	int rc;
 
-	if (!cache || (o->keep_referred && (add_instances(&list, e) < 0 || add_templates(&list, e) < 0)))
+	/* What cannot be read might name anything: nothing is removed then. */
+	if (!cache || (o->keep_referred && (setup_each_inst(add_instance, &list, e) < 0 || add_templates(&list, e) < 0)))
 		return -1;
 	if (o->keep_referred) {
 		argv[2] = "--keep";

@@ -14,6 +14,7 @@
 #include "limactl-c/config/embed.h"
 #include "limactl-c/config/locator.h"
 #include "limactl-c/store/cache_use.h"
+#include "limactl-c/store/folder.h"
 #include "limactl-c/store/paths.h"
 #include "limactl-c/yaml/parse.h"
 #include "limactl-c/yaml/patch.h"
@@ -309,4 +310,36 @@ int setup_plan(struct setup *s, const char *name, const char *dir, const struct 
 	images.extra = extra;
 	images.extras = s->cfg.additional_disks < PLAN_EXTRA_MAX ? s->cfg.additional_disks : PLAN_EXTRA_MAX;
 	return plan_make(&s->cfg, &s->host, &images, name, dir, &s->plan, e);
+}
+
+static int read_one(const char *name, void (*each)(void *arg, const struct inst *i, const struct cfg *c), void *arg,
+		    struct err *e)
+{
+	auto_setup s = SETUP_INIT;
+	struct inst inst;
+	int rc;
+
+	if (inst_open(name, &inst, e) < 0)
+		return e->kind == ERR_NOTFOUND ? 0 : -1; /* deleted meanwhile */
+	rc = setup_read_inst(&s, &inst, e) < 0 || setup_check_quietly(&s, e) < 0 ? -1 : 0;
+	if (rc == 0)
+		each(arg, &inst, &s.cfg);
+	else if (!fs_exists(inst.dir))
+		rc = 0;
+	else
+		err_wrap(e, "instance \"%s\"", name);
+	inst_fini(&inst);
+	return rc;
+}
+
+int setup_each_inst(void (*each)(void *arg, const struct inst *i, const struct cfg *c), void *arg, struct err *e)
+{
+	size_t count = 0;
+	char **names;
+	int rc = inst_list(&names, &count, e);
+
+	for (size_t i = 0; rc == 0 && i < count; i++)
+		rc = read_one(names[i], each, arg, e);
+	folder_list_free(names, count);
+	return rc;
 }

@@ -60,6 +60,10 @@ void setup_fini(struct setup *s);
 int setup_read(struct setup *s, const char *locator, struct err *e);
 int setup_read_inst(struct setup *s, const struct inst *i, struct err *e);
 
+/* Calls each with what lima.yaml of every instance says, filled and checked quietly. One that cannot be read ends it, for it
+ * might say anything: the error names instance and file. */
+int setup_each_inst(void (*each)(void *arg, const struct inst *i, const struct cfg *c), void *arg, struct err *e);
+
 /* It is, or will be, the text of this instance. */
 void setup_belongs(struct setup *s, const char *name, const char *dir);
 

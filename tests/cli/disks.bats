@@ -125,6 +125,38 @@ is_used_by() { equals "$(user_of "$1")" "$2"; }
 	contains "$output" 'No disk found'
 }
 
+@test "a disk is not deleted while nobody can tell who wants it" {
+	D create data --size 1MiB --format raw
+	D create more --size 1MiB --format raw
+	with one '[data]'
+	cp "$LIMA_HOME/one/lima.yaml" "$LIMA_HOME/.yaml"
+	for text in 'cpus: [' 'cpus: none' ''; do
+		printf %s "$text" >"$LIMA_HOME/one/lima.yaml"
+		[ -n "$text" ] || rm "$LIMA_HOME/one/lima.yaml"
+		run -1 D delete data more
+		contains "$output" 'disk \"data\" is not deleted, for nobody knows whether an instance wants it'
+		contains "$output" "$LIMA_HOME/one/lima.yaml"
+		contains "$output" 'limactl-c disk delete --force data'
+		equals "$(wc -l <<<"$output")" 1
+	done
+	run -0 D delete none
+	D delete --force more
+	mv "$LIMA_HOME/.yaml" "$LIMA_HOME/one/lima.yaml"
+	run -0 D delete data
+	contains "$output" 'referenced by one or more non-running instances: one'
+	equals "$(ls "$LIMA_HOME/_disks")" data
+}
+
+@test "each lima.yaml is read once, however many disks are deleted" {
+	D create a --size 1MiB --format raw
+	D create b --size 1MiB --format raw
+	D create c --size 1MiB --format raw
+	with one '[c]'
+	strace -f -o "$LIMA_HOME/.calls" limactl-c disk delete a b c
+	equals "$(ls "$LIMA_HOME/_disks")" c
+	equals "$(grep -c 'open.*/one/lima.yaml"' "$LIMA_HOME/.calls")" 1
+}
+
 @test "the machine holds its disks without its host agent; what a crash leaves is no lock" {
 	local qemu
 	D create data --size 1GiB
