@@ -125,7 +125,7 @@ int su_block(const struct setup *su, const char *path, const char *text, struct 
 	bad |= buf_adds(&new, end);
 	if (bad)
 		return err_set(e, ERR_INVALID, "%s is too large", path);
-	if (!new.len && !old.len)
+	if (new.len == old.len && memcmp(new.data, old.data, new.len) == 0)
 		return 0;
 	return su_write(su, path, new.data, stat(su_path(su, path, full), &st) == 0 ? st.st_mode & 07777 : 0644, e);
 }

@@ -43,6 +43,20 @@ static void test_block_of_nothing_makes_no_file(void **state)
 	assert_int_equal(access(at("/etc/environment"), F_OK), -1);
 }
 
+/* A file that need not be changed is not written: a link in its place stays one. */
+static void test_block_that_is_there_changes_nothing(void **state)
+{
+	struct err e;
+	struct stat st;
+
+	(void)state;
+	put("/etc/resolv.real", "nameserver 192.0.2.1\n", 0644);
+	assert_int_equal(symlink("resolv.real", at("/etc/resolv.conf")), 0);
+	assert_int_equal(su_block(&su, "/etc/resolv.conf", "", &e), 0);
+	assert_int_equal(lstat(at("/etc/resolv.conf"), &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+}
+
 static void test_warning_is_one_line(void **state)
 {
 	(void)state;
@@ -241,6 +255,7 @@ int main(void)
 		T(test_write_leaves_an_equal_file_alone),
 		T(test_block_keeps_what_others_wrote),
 		T(test_block_of_nothing_makes_no_file),
+		T(test_block_that_is_there_changes_nothing),
 		T(test_warning_is_one_line),
 		T(test_hostname),
 		T(test_bad_hostname_is_refused),
