@@ -129,11 +129,9 @@ static void partition_path(const struct extra *x, char path[80])
 /* What has the file system: the first partition when there is one. */
 static void choose_node(struct extra *x)
 {
-	char part[80];
-
-	partition_path(x, part);
-	snprintf(x->node, sizeof(x->node), access(part, F_OK) == 0 ? "%s" : "/dev/%.60s",
-		 access(part, F_OK) == 0 ? part : x->device);
+	partition_path(x, x->node);
+	if (access(x->node, F_OK) < 0)
+		snprintf(x->node, sizeof(x->node), "/dev/%.60s", x->device);
 }
 
 /* One partition over the whole disk. A guest without sfdisk has its file system on the disk itself. */
