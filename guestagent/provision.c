@@ -36,10 +36,11 @@ static void file_path(char *path, size_t size, const char *run_dir, const char *
 	snprintf(path, size, "%s/provision/%s", run_dir, name);
 }
 
-void provision_run(const char *run_dir, const struct settings *s, const char *mode)
+bool provision_run(const char *run_dir, const struct settings *s, const char *mode)
 {
-	char path[300];
 	auto_close int lock = -1;
+	char path[300];
+	bool good = true;
 
 	file_path(path, sizeof(path), run_dir, "lock");
 	lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -50,21 +51,14 @@ void provision_run(const char *run_dir, const struct settings *s, const char *mo
 		int index = script_index(s->item[i].key);
 
 		if (index >= 0 && strcmp(s->item[i].value, mode) == 0)
-			script_run(run_dir, s, index, mode);
+			good &= script_run(run_dir, s, index, mode);
 	}
+	return good;
 }
 
-static void run_upgrade(const char *run_dir, const struct settings *s)
+static bool run_upgrade(const char *run_dir, const struct settings *s)
 {
-	if (settings_true(s, SCRIPT_UPGRADE))
-		script_run(run_dir, s, AP_PROVISION_UPGRADE, SCRIPT_UPGRADE);
-}
-
-static bool has_failed(const char *run_dir, int index)
-{
-	struct ap_provision v;
-
-	return script_load(run_dir, index, &v) == 0 && v.state == AP_PROVISION_FAILED;
+	return !settings_true(s, SCRIPT_UPGRADE) || script_run(run_dir, s, AP_PROVISION_UPGRADE, SCRIPT_UPGRADE);
 }
 
 int provision_main(int argc, char **argv)
@@ -72,7 +66,6 @@ int provision_main(int argc, char **argv)
 	static struct settings settings;
 	auto_buf text = BUF_INIT(SETTINGS_SIZE_MAX);
 	const char *run_dir = argc > 2 ? argv[2] : RUN_DIR;
-	bool failed = false;
 	char path[300];
 	struct err e;
 
@@ -86,18 +79,9 @@ int provision_main(int argc, char **argv)
 		log_error("%s", e.msg);
 		return 1;
 	}
-	if (strcmp(argv[1], SCRIPT_UPGRADE) == 0) {
-		run_upgrade(run_dir, &settings);
-		return has_failed(run_dir, AP_PROVISION_UPGRADE);
-	}
-	provision_run(run_dir, &settings, argv[1]);
-	for (size_t i = 0; i < settings.count; i++) {
-		int index = script_index(settings.item[i].key);
-
-		if (index >= 0 && strcmp(settings.item[i].value, argv[1]) == 0)
-			failed |= has_failed(run_dir, index);
-	}
-	return failed;
+	if (strcmp(argv[1], SCRIPT_UPGRADE) == 0)
+		return !run_upgrade(run_dir, &settings);
+	return !provision_run(run_dir, &settings, argv[1]);
 }
 
 /* After setup's "boot", in Lima's order. What a mode needs is in place when it comes: packages before files that belong to

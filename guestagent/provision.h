@@ -29,8 +29,8 @@
 #include "guestagent/session.h"
 #include "lib/settings.h"
 
-/* Carries out the entries of a mode that have no result yet. Failing ones are no error. */
-void provision_run(const char *run_dir, const struct settings *s, const char *mode);
+/* Carries out the entries of a mode that have no result yet; whether all of that mode have succeeded. */
+bool provision_run(const char *run_dir, const struct settings *s, const char *mode);
 
 /* Program `provision MODE [RUN-FOLDER]`: the same in a cloud guest, whose boot script says when each mode's turn is and leaves
  * <run>/provision/done itself. "upgradePackages" counts as a mode. Exit code 1 when an entry failed. */

@@ -195,7 +195,7 @@ static void give_up(const char *run_dir, struct ap_provision *v)
 	script_save(run_dir, v);
 }
 
-void script_run(const char *run_dir, const struct settings *s, int index, const char *mode)
+bool script_run(const char *run_dir, const struct settings *s, int index, const char *mode)
 {
 	struct script sc = { .run_dir = run_dir, .settings = s, .index = index };
 	struct ap_provision v;
@@ -205,7 +205,7 @@ void script_run(const char *run_dir, const struct settings *s, int index, const 
 	if (script_load(run_dir, index, &v) == 0) {
 		if (v.state != AP_PROVISION_OK && v.state != AP_PROVISION_FAILED)
 			give_up(run_dir, &v);
-		return;
+		return v.state == AP_PROVISION_OK;
 	}
 	v = (struct ap_provision){ .index = (uint16_t)index, .state = AP_PROVISION_RUNNING };
 	script_save(run_dir, &v);
@@ -224,4 +224,5 @@ void script_run(const char *run_dir, const struct settings *s, int index, const 
 	script_save(run_dir, &v);
 	if (sc.log >= 0)
 		close(sc.log);
+	return !v.status;
 }

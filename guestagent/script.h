@@ -21,8 +21,9 @@ int script_index(const char *key);
 /* The state on file; 0, or -1 when there is none yet. */
 int script_load(const char *run_dir, int index, struct ap_provision *v);
 
-/* Carries it out and writes its state before and after. One found "running" was interrupted and failed. */
-void script_run(const char *run_dir, const struct settings *s, int index, const char *mode);
+/* Carries it out and writes its state before and after. One found "running" was interrupted and failed. Whether it has
+ * succeeded, now or before. */
+bool script_run(const char *run_dir, const struct settings *s, int index, const char *mode);
 
 /* --- what the files script*.c share --- */
 

@@ -4,6 +4,7 @@
 
 #include <sys/stat.h>
 
+#include "guestagent/provision.h"
 #include "guestagent/script.h"
 
 static struct host host;
@@ -385,6 +386,25 @@ static void an_edit_needs_the_owners_rights(void **state)
 	assert_int_equal(access(at("roots-folder"), F_OK), -1);
 }
 
+/* The exit code of the program, which a cloud guest's boot script goes by; also of what was carried out before. */
+static void the_program_tells_whether_a_mode_succeeded(void **state)
+{
+	static char program[] = "provision", system[] = "system", dependency[] = "dependency";
+
+	(void)state;
+	set_own_user();
+	entry(0, "system", NULL, "#!/bin/sh\nexit 3\n");
+	entry(1, "system", NULL, "#!/bin/sh\n");
+	entry(2, "dependency", NULL, "#!/bin/sh\n");
+	host_file(&host, "settings", settings.data, 0600);
+	buf_free(&settings);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(provision_main(3, (char *[]){ program, system, host.dir, NULL }), 1);
+		assert_int_equal(provision_main(3, (char *[]){ program, dependency, host.dir, NULL }), 0);
+	}
+	assert_int_equal(provision_main(1, (char *[]){ program, NULL }), 2);
+}
+
 int main(void)
 {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, begin, end)
@@ -400,6 +420,7 @@ int main(void)
 		T(an_edit_is_the_hosts),
 		T(an_edit_the_host_refuses_changes_nothing),
 		T(an_edit_needs_the_owners_rights),
+		T(the_program_tells_whether_a_mode_succeeded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
