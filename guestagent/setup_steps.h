@@ -31,6 +31,7 @@ int setup_timezone(const struct setup *su, struct err *e);    /* setup_zone.c */
 int setup_cron(const struct setup *su, struct err *e);        /* setup_cron.c: keeps crond when it has something to do */
 bool setup_wants_cron(const struct setup *su);
 int engine_link(const struct setup *su, struct err *e);       /* engine.c */
+int engine_configure(const struct setup *su, struct err *e);  /* tuning.c: files our containerd and dockerd are started with */
 int tuning_apply(const struct setup *su, struct err *e);      /* tuning.c */
 
 /* Loads the modules Docker's network and storage need, in a child nobody waits for. */

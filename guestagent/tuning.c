@@ -204,11 +204,13 @@ int tuning_containerd_toml(const struct setup *su, struct buf *b)
 			   "]\n");
 }
 
-static int apply_docker(const struct setup *su, struct err *e)
+int engine_configure(const struct setup *su, struct err *e)
 {
 	auto_buf json = BUF_INIT(4096), toml = BUF_INIT(4096);
 	char path[SU_PATH_MAX];
 
+	if (!su_flag(su, "docker", false))
+		return 0;
 	if (tuning_docker_json(su, &json) < 0 || tuning_containerd_toml(su, &toml) < 0)
 		return err_set(e, ERR_SYS, "no memory");
 	if (access(su_path(su, "/etc/docker/daemon.json", path), F_OK) == 0)
@@ -282,7 +284,6 @@ static const struct tuning table[] = {
 	{ "tuning.buildCache", NULL, check_build_cache, false, openrc_docker },
 	{ "tuning.skipBootMenu", NULL, openrc_check_boot_menu, false, openrc_boot_menu },
 	{ "tuning.noCloudInitHotplug", NULL, check_no_hotplug, false, openrc_no_hotplug },
-	{ "docker", apply_docker, NULL, false, NULL },
 	{ "getty", NULL, check_getty, true, openrc_inittab },
 	{ "powerButton", NULL, check_power, true, NULL },
 };

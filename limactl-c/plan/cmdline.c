@@ -75,6 +75,19 @@ bool plan_names_root(const char *args)
 	return has_key(&w, "root=");
 }
 
+/* A guest with an init of its own runs thousands of small programs before ours comes. QEMU's emulation keeps translated
+ * code by virtual address: as long as each lands elsewhere all of it is translated anew, and a page that held such a
+ * program takes seconds to be written again (docs/tuning.md). The seed's first script puts an end to it. */
+bool plan_fixes_addresses(const struct making *m)
+{
+	auto_words said = { 0 };
+
+	split(&said, m->images->boot_args);
+	for (size_t i = 0; i < m->c->guest.kernel_args_count; i++)
+		split(&said, m->c->guest.kernel_args[i]);
+	return m->p->accel == PLAN_TCG && m->p->boot == PLAN_BOOT_DIRECT && !m->p->initrd_base && !has(&said, "norandmaps");
+}
+
 /* What we say where nobody else has said otherwise. */
 static void add_ours(struct words *ours, const struct making *m, const struct platform *pf, bool overlay)
 {
@@ -84,6 +97,7 @@ static void add_ours(struct words *ours, const struct making *m, const struct pl
 		console, "quiet", "psi=1", "panic=-1",
 		overlay ? "rdinit=/lima/init" : NULL,
 		m->p->accel == PLAN_TCG ? pf->tcg_args : NULL,
+		plan_fixes_addresses(m) ? "norandmaps" : NULL,
 		m->c->tuning.init_on_free ? "init_on_free=1" : NULL,
 	};
 

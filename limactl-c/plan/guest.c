@@ -147,6 +147,8 @@ int plan_make_guest(struct making *m, struct err *e)
 		plan_set(p, "init", "cloud");
 	else if (p->init == PLAN_INIT_OPENRC)
 		plan_set(p, "init", "openrc");
+	if (plan_fixes_addresses(m))
+		plan_set(p, "boot.norandmaps", "true");
 	plan_set(p, "hostname", p->hostname);
 	set_user(m);
 	set_params(m);

@@ -34,6 +34,9 @@ int plan_make_boot(struct making *m, const struct platform *pf, struct err *e); 
  * named before are not said twice. overlay: our own init is the first program. malloc'd; NULL when it is too long. */
 char *plan_cmdline(const struct making *m, const struct platform *pf, bool overlay, struct err *e);
 
+/* Whether we let the guest's programs land at fixed addresses until its seed takes over. */
+bool plan_fixes_addresses(const struct making *m);
+
 /* Whether the words name a root file system, which the guest's own initramfs then mounts. */
 bool plan_names_root(const char *args);
 

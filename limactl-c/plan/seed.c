@@ -30,11 +30,13 @@ static const struct {
 	{ "boot.Linux/07-environment.sh", SHELL_MODE, false },
 	{ "boot.Linux/20-rootless.sh", SHELL_MODE, false },
 	{ "boot.Linux/25-guestagent.sh", SHELL_MODE, false },
+	{ "boot.Linux/26-engine.sh", SHELL_MODE, false },
 	{ "boot.Linux/30-packages.sh", SHELL_MODE, false },
 	{ "boot.Linux/35-fuse.sh", SHELL_MODE, false },
 	{ "util/compare_version.sh", SHELL_MODE, true },
 	{ "util/escape_fstab.sh", SHELL_MODE, true },
 	{ "util/lima.sh", 0644, true },
+	{ "util/service.sh", 0644, false },
 	{ "util/unescape_fstab.sh", SHELL_MODE, true },
 };
 

@@ -38,7 +38,13 @@ hand_over() (
 	cat "$LIMA_CIDATA_MNT/lima/settings" >/run/lima/settings
 )
 
+# Our kernel argument norandmaps, for guests under emulation, is for programs up to here: none of the user's runs by it.
+end_norandmaps() {
+	! grep -qx 'boot.norandmaps=true' "$LIMA_CIDATA_MNT/lima/settings" || echo 2 >/proc/sys/kernel/randomize_va_space
+}
+
 code=0
+end_norandmaps
 [ -d /run/lima ] || mkdir -m 0755 /run/lima
 name_card
 if [ -z "$LIMA_CIDATA_PLAIN" ]; then

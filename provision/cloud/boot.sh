@@ -43,9 +43,9 @@ set_password() {
 		lima_as_user touch "$mark"
 }
 
-# lima-init knows nothing of cloud-init's bootcmd.
-[ -e /run/lima/early.done ] || "$LIMA_CIDATA_MNT/boot.early.sh" || code=1
 run_folder "boot.essential.$(uname)"
+# lima-init knows nothing of cloud-init's bootcmd. By now what is written stays, also where the root is in memory.
+[ -e /run/lima/early.done ] || "$LIMA_CIDATA_MNT/boot.early.sh" || code=1
 [ -n "$LIMA_CIDATA_PLAIN" ] || run_folder "boot.$(uname)"
 provision data
 provision yq

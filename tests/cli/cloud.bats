@@ -134,6 +134,33 @@ everything='grep -h jane /etc/passwd /etc/shadow /etc/sudoers.d/*; cat /etc/host
 	contains "$output" "lima-guestagent restart"
 }
 
+@test "the engine of an engine disk: two services, the one after the other; none without such a disk" {
+	before='printf "#!/bin/sh\n" >/sbin/openrc-run; chmod +x /sbin/openrc-run'
+	make
+	run -0 boot 'ls /etc/init.d/lima-*; cat /run/rc-service.log'
+	[[ $output != *dockerd* ]]
+	limactl-c delete -f box
+	sed -i "s|^mounts:.*|mounts: []\nguest: {engineDisk: $LIMA_HOME/disk.img}|" "$LIMA_HOME/box.yaml"
+	make
+	run -0 boot 'cat /etc/init.d/lima-dockerd /run/rc-service.log' 'ls /run/lima/daemon.json'
+	contains "$output" 'command="/usr/local/bin/lima-guestagent"'
+	contains "$output" 'command_args="service dockerd"'
+	contains "$output" 'need lima-containerd'
+	contains "$output" $'lima-containerd start\nlima-dockerd start\n/run/lima/daemon.json'
+	before='mkdir -p /run/systemd/system /run/user/4321/systemd; : >/run/user/4321/systemd/private'
+	run -0 boot 'cat /run/systemd/system/lima-dockerd.service /run/systemctl.log'
+	contains "$output" 'ExecStart="/usr/local/bin/lima-guestagent" service dockerd'
+	contains "$output" 'After=lima-containerd.service'
+	contains "$output" $'start lima-containerd\ndaemon-reload\nstart lima-dockerd'
+}
+
+@test "where nothing runs before boot.sh, scripts of mode boot come when the user and the data volume are there" {
+	sed -i 's/- {mode: boot.*/- {mode: boot, script: "id -u jane >\/boot.out"}/' "$LIMA_HOME/box.yaml"
+	make
+	run -0 boot 'cat /boot.out'
+	equals "$output" 4321
+}
+
 @test "packages: only what the template needs, after its own dependencies" {
 	sed -i 's/^mounts:.*/mounts: []\nupgradePackages: true/' "$LIMA_HOME/box.yaml"
 	make

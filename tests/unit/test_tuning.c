@@ -13,6 +13,7 @@
 
 #include "guestagent/service.h"
 #include "guestagent/setup.h"
+#include "guestagent/setup_steps.h"
 #include "guestagent/trim.h"
 #include "guestagent/tuning.h"
 #include "limactl-c/base/jsonx.h"
@@ -110,6 +111,22 @@ static void test_odd_sizes_stay_exact(void **state)
 	set("tuning.buildCache", "1537");
 	assert_non_null(strstr(docker_json(), "\"max-size\": \"1000\""));
 	assert_non_null(strstr(docker_json(), "\"defaultKeepStorage\": \"1537\""));
+}
+
+static void test_an_engine_is_configured_where_there_is_one(void **state)
+{
+	char path[SU_PATH_MAX];
+	struct err e;
+
+	(void)state;
+	put("/etc/hosts", "");
+	assert_int_equal(engine_configure(&su, &e), 0);
+	assert_int_equal(access(su_path(&su, RUN_DIR "/daemon.json", path), F_OK), -1);
+	set("docker", "true");
+	assert_int_equal(su_mkdirs(&su, RUN_DIR, 0755, &e), 0);
+	assert_int_equal(engine_configure(&su, &e), 0);
+	assert_int_equal(access(su_path(&su, RUN_DIR "/daemon.json", path), F_OK), 0);
+	assert_int_equal(access(su_path(&su, RUN_DIR "/containerd.toml", path), F_OK), 0);
 }
 
 /* What tuning_check() prints; *rc is what it returned. */
@@ -210,6 +227,7 @@ int main(void)
 		T(test_docker_gets_its_limits),
 		T(test_docker_without_limits),
 		T(test_odd_sizes_stay_exact),
+		T(test_an_engine_is_configured_where_there_is_one),
 		T(test_check_says_what_is_not_in_force),
 		T(test_check_says_what_is_in_force),
 		T(test_pauses_grow_and_end),

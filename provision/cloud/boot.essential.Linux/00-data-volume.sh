@@ -111,4 +111,4 @@ done
 chmod 1777 /tmp
 restore_packages
 # Host keys of the last boot, so that ssh knows the guest again.
-if command -v rc-service >/dev/null; then rc-service --ifstarted sshd restart; fi
+if [ -e /etc/init.d/sshd ]; then rc-service --ifstarted sshd restart; fi

@@ -1,0 +1,117 @@
+# An ISO laid out as alpine-lima's (tests/helpers/alpine-iso), diskless: its root is in memory, what is to stay lies on a disk
+# of its own. Started without its loader and with it, as one instance that keeps its data.
+bats_require_minimum_version 1.5.0
+. "$BATS_TEST_DIRNAME/../helpers/common.bash"
+
+setup_file() {
+	OWN_HOME=$(mktemp -d /tmp/ld.XXXX)
+	DOCKER=$(command -v docker || echo "${XDG_CACHE_HOME:-$HOME/.cache}/limactl-c/names/docker-client-x86_64")
+	export OWN_HOME DOCKER DOCKER_HOST=unix://$OWN_HOME/iso/sock/docker.sock
+	"$BATS_TEST_DIRNAME/../helpers/alpine-iso"
+	cat >"$OWN_HOME/iso.yaml" <<-'YAML'
+		images: [{location: "cache:alpine-lima-x86_64.iso", arch: x86_64}]
+		cpus: 2
+		memory: 2GiB
+		disk: 8GiB
+		mounts: []
+		user: {name: dev, uid: 1234, home: /home/dev.guest}
+		guest: {engineDisk: "cache:docker-engine-{{.Arch}}.squashfs"}
+		portForwards: [{guestSocket: /run/docker.sock, hostSocket: docker.sock}]
+		provision:
+		- {mode: boot, script: "#!/bin/sh\necho boot >>/var/lib/ran\n"}
+		- {mode: system, script: "#!/bin/sh\necho system >>/var/lib/ran\n"}
+		- {mode: user, script: "#!/bin/sh\necho \"user $(id -un)\" >>~/ran\n"}
+	YAML
+}
+teardown_file() {
+	LIMA_HOME=$OWN_HOME limactl-c delete -f iso >/dev/null 2>&1 || true
+	rm -rf "$OWN_HOME"
+}
+setup() { export LIMA_HOME=$OWN_HOME; }
+
+iso() { limactl-c shell iso "$@"; }
+cmdline() { limactl-c list iso --json | jq -r .kernelCmdline; }
+
+# timed_start WHAT ARGUMENT...
+timed_start() {
+	local what=$1 begin=$EPOCHREALTIME
+	shift
+	limactl-c start --tty=false "$@" || { tail -n 40 "$LIMA_HOME/iso/serial.log" >&2; return 1; }
+	echo "# $what: READY with Docker after $(awk -v b="$begin" -v e="$EPOCHREALTIME" 'BEGIN { printf "%.1f", e - b }') s" >&3
+	run ! iso test -s /run/lima/setup.warnings
+}
+
+# The root is in memory; each folder that is to stay is one of the volume's.
+is_diskless() {
+	local folder
+	equals "$(iso awk '$2 == "/" { print $3 }' /proc/mounts)" tmpfs
+	for folder in /mnt/data /etc /home /root /tmp /usr/local /var/lib; do
+		equals "$folder $(iso awk -v f=$folder '$2 == f { print $1, $3 }' /proc/mounts)" "$folder /dev/vda ext4"
+	done
+}
+
+# Of the file system: another one was made when this is another.
+volume() { iso sudo blkid /dev/vda | tr ' ' '\n' | grep -E '^(LABEL|UUID)='; }
+
+# run_web NAME: a container whose port is published answers on the host.
+run_web() {
+	"$DOCKER" run -d --name "$1" -p 8091:80 busybox /bin/busybox httpd -f -p 80 -h /www
+	wait_until 60 "$DOCKER" exec "$1" /bin/busybox wget -qO- http://127.0.0.1/
+	equals "$(curl -sS http://127.0.0.1:8091/)" "hello from the container"
+	"$DOCKER" rm -f "$1"
+	closed_port 8091
+}
+
+load_busybox() {
+	local root=$BATS_TEST_TMPDIR/root
+	mkdir -p "$root/bin" "$root/www"
+	cp "${XDG_CACHE_HOME:-$HOME/.cache}/limactl-c/names/busybox-x86_64" "$root/bin/busybox"
+	ln -s busybox "$root/bin/sh"
+	echo "hello from the container" >"$root/www/index.html"
+	tar -C "$root" -c . | "$DOCKER" import - busybox
+}
+
+words='modules=loop,squashfs,sd-mod,usb-storage modloop=/boot/modloop-virt alpine_dev=cdrom:iso9660 console=tty0 console=ttyS0,115200'
+
+@test "without its loader: its own initramfs and words, and ours; the empty disk becomes the data volume; Docker" {
+	limactl-c create --tty=false --name=iso "$OWN_HOME/iso.yaml"
+	equals "$(cmdline)" "$words quiet psi=1 panic=-1 no_timer_check norandmaps"
+	timed_start "first start, its kernel started directly" iso
+	equals "$(iso cat /proc/cmdline)" "$(cmdline)"
+	equals "$(iso cat /proc/sys/kernel/randomize_va_space)" 2
+	contains "$(iso readlink /lib/modules)" modloop
+	is_diskless
+	contains "$(volume)" 'LABEL="data-volume"'
+	volume >"$OWN_HOME/volume"
+	equals "$(iso id -un; iso id -u; iso pwd)" $'dev\n1234\n/home/dev.guest'
+	equals "$(iso sudo id -u)" 0
+	equals "$(iso hostname)" lima-iso
+	equals "$(iso cat /var/lib/ran; iso sh -c 'cat ~/ran')" $'boot\nsystem\nuser dev'
+	iso sudo sh -c 'for d in /etc /home /root /tmp /usr/local /var/lib; do echo kept >$d/file; done'
+	iso sudo sh -c 'echo lost >/opt/file'
+	equals "$(curl -sS --unix-socket "$LIMA_HOME/iso/sock/docker.sock" http://docker/_ping)" OK
+	load_busybox
+	run_web first
+	limactl-c stop iso
+}
+
+@test "the second start formats nothing and finds what was kept, the engine's images too" {
+	timed_start "second start" iso
+	is_diskless
+	equals "$(volume)" "$(cat "$OWN_HOME/volume")"
+	equals "$(iso sudo sh -c 'cat /etc/file /home/file /root/file /tmp/file /usr/local/file /var/lib/file' | uniq -c | xargs)" "6 kept"
+	run ! iso test -e /opt/file
+	equals "$(iso cat /var/lib/ran | xargs)" "boot system boot system"
+	run_web second
+	limactl-c stop iso
+}
+
+@test "the same instance by the ISO's own loader and BIOS: the loader's words only, the same data, Docker" {
+	timed_start "start by its own loader" --set '.guest.directBoot = false | .firmware.legacyBIOS = true' iso
+	equals "$(iso cat /proc/cmdline | tr ' ' '\n' | grep -v '^\(BOOT_IMAGE\|initrd\)=' | xargs)" "$words norandmaps"
+	is_diskless
+	equals "$(volume)" "$(cat "$OWN_HOME/volume")"
+	equals "$(iso sudo cat /root/file)" kept
+	run_web third
+	limactl-c stop iso
+}
