@@ -94,7 +94,6 @@ if mountpoint -q $mount; then exit 0; fi
 volume=$(find_volume)
 if [ -n "$volume" ]; then
 	e2fsck -p "$volume" >/dev/null || [ $? -le 2 ]
-	resize2fs "$volume" >/dev/null 2>&1 || lima_warn "$volume could not be made as large as its disk"
 else
 	volume=$(make_volume)
 fi
@@ -104,6 +103,8 @@ if [ -z "$volume" ]; then
 fi
 mkdir -p $mount
 mount -t ext4 -o noatime "$volume" $mount
+# Not before: of one that is not mounted resize2fs wants a full check since it last was.
+resize2fs "$volume" >/dev/null 2>&1 || lima_warn "$volume could not be made as large as its disk"
 carry_over
 for folder in $folders; do
 	keep "$folder"
