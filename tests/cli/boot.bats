@@ -217,7 +217,7 @@ start_in_vain() { run -1 limactl-c start b "$@"; }
 	equals "$(plan boot)" direct
 	equals "$(plan kernel)" "$LIMA_HOME/b/harvest/kernel"
 	equals "$(plan initrd)" "$LIMA_HOME/b/harvest/initrd"
-	equals "$(plan cmdline)" "root=LABEL=root ro console=tty0 console=ttyS0 quiet psi=1 panic=-1 no_timer_check nomodeset"
+	equals "$(plan cmdline)" "root=LABEL=root ro console=tty0 console=ttyS0 quiet psi=1 panic=-1 no_timer_check norandmaps nomodeset"
 	# That start was in vain: the loader is asked again, which is said once.
 	start_in_vain
 	equals "$(plan boot)" bios
