@@ -135,6 +135,8 @@ static int download(const struct request *r, const char *key, const char *valida
 	memcpy(fetch.validator, validator, sizeof(fetch.validator));
 	rc = fetch_url(&fetch, e);
 	f->kept = *fetch.validator && s.len;
+	if (!f->kept)
+		cache_partial_forget(r->cache, key);
 	if (rc < 0)
 		return -1;
 	return check_download(&p, f, &s, got, e) < 0 ? err_wrap(e, "%s", r->location) : 0;

@@ -13,6 +13,8 @@ enum {
 	STALL_SECONDS = 60,
 	REDIRECTS_MAX = 10,
 	SHOW_MS = 200,
+	WHOLE = 200,
+	PART = 206,
 	RANGE_NOT_SATISFIABLE = 416,
 };
 #define MIB (1024.0 * 1024.0)
@@ -28,15 +30,25 @@ struct download {
 	const char *name;   /* last part of the URL, for the progress line */
 };
 
+/* Others, like a redirect to nowhere, come with words for people. */
+static int check_status(const struct download *d)
+{
+	long status = d->answer.status;
+
+	return status == WHOLE || status == PART ? 0 : err_set(d->err, ERR_INVALID, "the server answered %ld", status);
+}
+
 /* The first byte of the answer's body: does it go on where we are? */
 static int begin(struct download *d)
 {
 	struct fetch *f = d->f;
 
+	if (check_status(d) < 0)
+		return -1;
 	d->begun = true;
-	if (d->answer.status == 206 && d->answer.range_start != f->to->len)
+	if (d->answer.status == PART && d->answer.range_start != f->to->len)
 		return err_set(d->err, ERR_INVALID, "the server sent another part than was asked for");
-	if (d->answer.status != 206) {
+	if (d->answer.status == WHOLE) {
 		d->had = 0;
 		if (f->to->len && sink_restart(f->to, d->err) < 0)
 			return -1;
@@ -96,6 +108,32 @@ static void use_certificates(CURL *curl)
 	}
 }
 
+/* As Go has it, and with it Lima: HTTP_PROXY counts too, which libcurl leaves out because a web server's programs get it from
+ * strangers; and what this machine serves itself is never asked of a proxy. */
+static void use_proxies(CURL *curl)
+{
+	const char *upper = getenv("HTTP_PROXY"), *direct = getenv("no_proxy");
+	auto_free char *list = NULL;
+
+	if (upper && *upper)
+		setenv("http_proxy", upper, 0);
+	if (!direct || !*direct)
+		direct = getenv("NO_PROXY");
+	if (direct && !strcmp(direct, "*"))
+		return;
+	list = xasprintf("localhost,127.0.0.0/8,::1,%s", direct ? direct : "");
+	curl_easy_setopt(curl, CURLOPT_NOPROXY, list);
+}
+
+/* Tests have less time. */
+static long seconds(long usual)
+{
+	const char *env = getenv("LIMACTL_C_FETCH_SECONDS");
+	int given = env ? atoi(env) : 0;
+
+	return given > 0 && given < usual ? given : usual;
+}
+
 static CURLcode transfer(CURL *curl, struct download *d, struct curl_slist *headers, char *why)
 {
 	curl_easy_setopt(curl, CURLOPT_URL, d->f->url);
@@ -104,9 +142,9 @@ static CURLcode transfer(CURL *curl, struct download *d, struct curl_slist *head
 	curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
 	curl_easy_setopt(curl, CURLOPT_MAXREDIRS, (long)REDIRECTS_MAX);
 	curl_easy_setopt(curl, CURLOPT_FAILONERROR, 1L);
-	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
+	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, seconds(CONNECT_SECONDS));
 	curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
-	curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)STALL_SECONDS);
+	curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, seconds(STALL_SECONDS));
 	curl_easy_setopt(curl, CURLOPT_USERAGENT, "limactl-c/" VERSION);
 	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, why);
 	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
@@ -118,6 +156,7 @@ static CURLcode transfer(CURL *curl, struct download *d, struct curl_slist *head
 	curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
 	curl_easy_setopt(curl, CURLOPT_XFERINFODATA, d);
 	use_certificates(curl);
+	use_proxies(curl);
 	return curl_easy_perform(curl);
 }
 
@@ -150,6 +189,40 @@ static bool is_complete(const struct download *d)
 	       (!*a->validator || !strcmp(a->validator, d->f->validator));
 }
 
+/* OpenSSL's numbers: a certificate signed by itself, a chain that ends in one, an issuer that is not found. */
+static bool is_signed_by_a_stranger(CURL *curl)
+{
+	long v = 0;
+
+	curl_easy_getinfo(curl, CURLINFO_SSL_VERIFYRESULT, &v);
+	return v >= 18 && v <= 20;
+}
+
+/* What a transfer failed with, in words that help where libcurl's do not. */
+static int explain(CURL *curl, const struct download *d, CURLcode r, const char *why)
+{
+	const char *url = d->f->url, *more = *d->f->validator && d->f->to->len ? "; the next try goes on from there" : "";
+	curl_off_t connected = 0;
+
+	curl_easy_getinfo(curl, CURLINFO_PRETRANSFER_TIME_T, &connected);
+	switch (r) {
+	case CURLE_HTTP_RETURNED_ERROR:
+		return err_set(d->err, ERR_SYS, "cannot download %s: the server answered %ld", url, d->answer.status);
+	case CURLE_UNSUPPORTED_PROTOCOL:
+		return err_set(d->err, ERR_SYS, "cannot download %s: %s", url, d->answer.status ?
+			       "it leads to what is neither http nor https" : "the server does not speak HTTP");
+	case CURLE_OPERATION_TIMEDOUT:
+		return err_set(d->err, ERR_TIMEOUT, "cannot download %s: %s %ld s%s", url,
+			       connected ? "nothing arrived for" : "no connection within",
+			       seconds(connected ? STALL_SECONDS : CONNECT_SECONDS), more);
+	case CURLE_PEER_FAILED_VERIFICATION:
+		return err_set(d->err, ERR_SYS, "cannot download %s: %s%s", url, why, is_signed_by_a_stranger(curl) ?
+			       "; SSL_CERT_FILE may name a file with certificates to trust" : "");
+	default:
+		return err_set(d->err, ERR_SYS, "cannot download %s: %s%s", url, *why ? why : curl_easy_strerror(r), more);
+	}
+}
+
 int fetch_url(struct fetch *f, struct err *e)
 {
 	struct download d = { .f = f, .err = e, .show = isatty(STDERR_FILENO) };
@@ -169,14 +242,16 @@ int fetch_url(struct fetch *f, struct err *e)
 		f->validator[0] = '\0';
 		r = attempt(curl, &d, why);
 	}
+	if (r != CURLE_OK && !d.failed)
+		explain(curl, &d, r, why);
 	curl_easy_cleanup(curl);
 	curl_global_cleanup();
 	if (d.shown)
 		fputs("\r\033[K", stderr);
-	if (d.failed)
+	if (d.failed || (r == CURLE_OK && !complete && check_status(&d) < 0))
 		return err_wrap(e, "cannot download %s", f->url);
 	if (r != CURLE_OK)
-		return err_set(e, ERR_SYS, "cannot download %s: %s", f->url, *why ? why : curl_easy_strerror(r));
+		return -1;
 	/* An empty file has no first byte that would have replaced what was there. */
 	return d.begun || complete || !f->to->len ? 0 : sink_restart(f->to, e);
 }

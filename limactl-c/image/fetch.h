@@ -15,9 +15,9 @@ struct fetch {
 	void *arg;
 };
 
-/* Follows redirects, heeds the proxy variables of the environment, gives up when nothing arrives for a minute. Goes on where
- * f->to ends when the server still has the same file. Shows percentages, rate and time left on stderr when that is a
- * terminal. On failure f->to holds what arrived. */
+/* Follows redirects, heeds the proxy variables of the environment, gives up when nothing arrives for a minute, or for
+ * $LIMACTL_C_FETCH_SECONDS if that is less. Goes on where f->to ends when the server still has the same file. Shows percentages,
+ * rate and time left on stderr when that is a terminal. On failure f->to holds what arrived. */
 int fetch_url(struct fetch *f, struct err *e);
 
 /* Reads a header line of the answer into what matters of it; for the tests and the fuzzer. */
