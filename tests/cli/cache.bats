@@ -108,12 +108,12 @@ digest() { echo "$1:$("$1sum" "$W/$2" | cut -d ' ' -f 1)"; }
 		    time.sleep(60)
 	PY
 	local slow=$! n
+	has_begun() { find "$XDG_CACHE_HOME/limactl-c/partial" -size +3 -type f | grep -q .; }
 	wait_until 20 test -s "$LIMA_HOME/.port2"
 	sed -i "s|location: \"$URL/disk.qcow2\"|location: \"http://127.0.0.1:$(cat "$LIMA_HOME/.port2")/disk.qcow2\"|" "$LIMA_HOME/t.yaml"
 	for n in 1 2; do
 		"$(dirname "$LIMACTL")/../libexec/limactl-c/image" get "http://127.0.0.1:$(cat "$LIMA_HOME/.port2")/disk.qcow2" 3>&- &
-		wait_until 20 test "$(find "$XDG_CACHE_HOME/limactl-c/partial" -name '*.of' 2>/dev/null | wc -l)" -ge 0
-		wait_until 20 find "$XDG_CACHE_HOME/limactl-c/partial" -size +0
+		wait_until 20 has_begun
 		kill -9 $!
 		wait $! || true
 	done
