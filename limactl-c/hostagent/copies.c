@@ -70,22 +70,13 @@ static int put_target(struct copies *c, const char *path, struct err *e)
 
 static int judge(struct copies *c, const struct plan_copy *f, struct err *e)
 {
-	const struct run *r = &c->run;
-
-	switch (r->status) {
+	switch (c->run.status) {
 	case 0:
 		return put_target(c, f->host_path, e);
 	case MISSING:
-		if (f->skip_if_missing)
-			return 0;
-		return err_set(e, ERR_NOTFOUND, "the guest has no such file");
-	case RUN_TOO_LARGE:
-		return err_set(e, ERR_INVALID, "it is larger than %d MiB", COPY_MAX >> 20);
-	case RUN_WRITE_FAILED:
-		errno = r->errnum;
-		return err_errno(e, "cannot write %s", f->host_path);
+		return f->skip_if_missing ? 0 : err_set(e, ERR_NOTFOUND, "the guest has no such file");
 	default:
-		return err_set(e, ERR_STATE, "%s", r->err_len ? r->err : "it could not be read");
+		return run_failed(&c->run, f->host_path, "it could not be read", e);
 	}
 }
 
@@ -99,7 +90,7 @@ static void fail(struct copies *c, const struct err *e)
 
 static void on_done(struct run *r)
 {
-	struct copies *c = (struct copies *)(void *)((char *)r - offsetof(struct copies, run));
+	struct copies *c = r->ctx;
 	struct err e = { 0 };
 
 	if (judge(c, &c->plan->copy[c->at], &e) < 0)
@@ -120,11 +111,7 @@ static void copy_next(struct copies *c)
 			fail(c, &e);
 			continue;
 		}
-		c->run.start = (struct ep_start){
-			.as_root = true, .term = "", .workdir = "", .shell = "/bin/sh", .argc = 6,
-			.argv = { "exec", "sh", "-c", by_sh, "sh", f->guest_path },
-		};
-		run_start(c->guest, &c->run);
+		run_sh(c->guest, &c->run, by_sh, f->guest_path, NULL);
 		return;
 	}
 	c->over(c->ctx);
@@ -135,7 +122,7 @@ struct copies *copies_new(struct guest *g, const struct plan *plan, void (*over)
 	struct copies *c = xcalloc(1, sizeof(*c));
 
 	*c = (struct copies){ .guest = g, .plan = plan, .over = over, .ctx = ctx,
-			      .run = { .out_fd = -1, .out = BUF_INIT(COPY_MAX), .done = on_done } };
+			      .run = { .out_fd = -1, .out = BUF_INIT(COPY_MAX), .done = on_done, .ctx = c } };
 	c->error = xcalloc(plan->copies, sizeof(*c->error));
 	return c;
 }

@@ -53,21 +53,17 @@ static void run_in_guest(struct edits *x, const char *script, const char *suffix
 {
 	free(x->path);
 	x->path = guest_path(x, suffix);
-	x->run.start = (struct ep_start){
-		.as_root = true, .term = "", .workdir = "", .shell = "/bin/sh", .argc = 6,
-		.argv = { "exec", "sh", "-c", script, "sh", x->path },
-	};
 	x->run.input = x->answer.data;
 	x->run.input_len = x->answer.len;
 	x->run.done = done;
-	run_start(x->guest, &x->run);
+	run_sh(x->guest, &x->run, script, x->path, NULL);
 }
 
 /* --- the answer --- */
 
 static void on_put(struct run *r)
 {
-	struct edits *x = (struct edits *)(void *)((char *)r - offsetof(struct edits, run));
+	struct edits *x = r->ctx;
 
 	if (r->status)
 		log_warn("provision[%zu]: the changed file could not be handed to the guest: %s", x->index, r->err);
@@ -196,11 +192,12 @@ static int start_helper(struct edits *x, const struct buf *text, struct err *e)
 
 static void on_fetched(struct run *r)
 {
-	struct edits *x = (struct edits *)(void *)((char *)r - offsetof(struct edits, run));
+	struct edits *x = r->ctx;
 	struct err e = { 0 };
 
 	if (r->status && r->status != MISSING) {
-		refuse(x, r->err_len ? r->err : "the file could not be read");
+		run_failed(r, x->path, "the file could not be read", &e);
+		refuse(x, e.msg);
 		return;
 	}
 	if (start_helper(x, r->status == MISSING ? NULL : &r->out, &e) < 0) {
@@ -228,7 +225,7 @@ struct edits *edits_new(struct loop *l, struct guest *g, const struct plan *plan
 	struct edits *x = xcalloc(1, sizeof(*x));
 
 	*x = (struct edits){ .guest = g, .loop = l, .plan = plan, .out = -1, .err = -1, .ended = -1,
-			     .answer = BUF_INIT(FILE_MAX), .run = { .out_fd = -1, .out = BUF_INIT(FILE_MAX) } };
+			     .answer = BUF_INIT(FILE_MAX), .run = { .out_fd = -1, .out = BUF_INIT(FILE_MAX), .ctx = x } };
 	x->deadline = deadline_new(l, on_deadline, x);
 	return x;
 }

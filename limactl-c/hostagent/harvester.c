@@ -51,15 +51,9 @@ static bool direct(const struct harvester *h)
 
 static void command(struct harvester *h, enum step step, size_t max, const char *script, const char *a, const char *b)
 {
-	struct run *r = &h->run;
-
 	h->step = step;
-	r->out.max = max;
-	r->start = (struct ep_start){
-		.as_root = true, .term = "", .workdir = "", .shell = "/bin/sh", .argc = b ? 7 : a ? 6 : 5,
-		.argv = { "exec", "sh", "-c", script, "sh", a, b },
-	};
-	run_start(h->guest, r);
+	h->run.out.max = max;
+	run_sh(h->guest, &h->run, script, a, b);
 }
 
 static void close_file(struct harvester *h)
@@ -115,7 +109,7 @@ static int looked(struct harvester *h, struct err *e)
 	if (r->status == NONE_KNOWN)
 		return err_set(e, ERR_NOTFOUND, "none is found in its /boot");
 	if (r->status)
-		return err_set(e, ERR_STATE, "%s", r->err_len ? r->err : "it does not say which it is");
+		return run_failed(r, NULL, "it does not say which it is", e);
 	if (harvest_parse(r->out.data ? r->out.data : "", r->out.len, &h->answer, e) < 0)
 		return -1;
 	if (!is_new(h))
@@ -129,16 +123,10 @@ static int fetched(struct harvester *h, struct err *e)
 {
 	const struct run *r = &h->run;
 
-	if (r->status == RUN_TOO_LARGE)
-		return err_set(e, ERR_INVALID, "it is larger than %zu MiB", r->out.max >> 20);
-	if (r->status == RUN_WRITE_FAILED) {
-		errno = r->errnum;
-		return err_errno(e, "it cannot be written");
-	}
 	if (r->status)
-		return err_set(e, ERR_STATE, "%s", r->err_len ? r->err : "it could not be read");
+		return run_failed(r, "it", "it could not be read", e);
 	if (fsync(r->out_fd) < 0)
-		return err_errno(e, "it cannot be written");
+		return err_errno(e, "cannot write it");
 	close_file(h);
 	if (h->step == KERNEL)
 		return fetch(h, INITRD, e);
@@ -152,7 +140,7 @@ static int digested(struct harvester *h, struct err *e)
 	char digest[2][HARVEST_HEX + 1];
 
 	if (r->status)
-		return err_set(e, ERR_STATE, "%s", r->err_len ? r->err : "its digest is not known");
+		return run_failed(r, NULL, "its digest is not known", e);
 	if (harvest_parse_digests(r->out.data ? r->out.data : "", r->out.len, digest, e) < 0 ||
 	    harvest_commit(h->plan->dir, &h->answer, digest, e) < 0)
 		return -1;
@@ -165,7 +153,7 @@ static void on_done(struct run *r)
 	static int (*const steps[])(struct harvester *h, struct err *e) = {
 		[LOOK] = looked, [KERNEL] = fetched, [INITRD] = fetched, [DIGESTS] = digested,
 	};
-	struct harvester *h = (struct harvester *)(void *)((char *)r - offsetof(struct harvester, run));
+	struct harvester *h = r->ctx;
 	struct err e = { 0 };
 	int rc = steps[h->step](h, &e);
 
@@ -181,7 +169,7 @@ struct harvester *harvester_new(struct guest *g, const struct plan *plan)
 {
 	struct harvester *h = xcalloc(1, sizeof(*h));
 
-	*h = (struct harvester){ .guest = g, .plan = plan, .run = { .out_fd = -1, .done = on_done } };
+	*h = (struct harvester){ .guest = g, .plan = plan, .run = { .out_fd = -1, .done = on_done, .ctx = h } };
 	return h;
 }
 

@@ -136,7 +136,7 @@ static void give_up(struct probes *p)
 
 static void on_done(struct run *r)
 {
-	struct probes *p = (struct probes *)(void *)((char *)r - offsetof(struct probes, run));
+	struct probes *p = r->ctx;
 	int64_t now = clock_ms();
 
 	deadline_stop(p->next);
@@ -168,7 +168,7 @@ struct probes *probes_new(struct loop *l, struct guest *g, const struct plan *pl
 	struct probes *p = xcalloc(1, sizeof(*p));
 
 	*p = (struct probes){ .guest = g, .plan = plan, .over = over, .ctx = ctx,
-			      .run = { .out_fd = -1, .out = BUF_INIT(OUT_MAX), .done = on_done } };
+			      .run = { .out_fd = -1, .out = BUF_INIT(OUT_MAX), .done = on_done, .ctx = p } };
 	p->error = xcalloc(plan->probes, sizeof(*p->error));
 	p->next = deadline_new(l, on_deadline, p);
 	make_env(p);

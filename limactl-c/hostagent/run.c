@@ -222,6 +222,31 @@ void run_start(struct guest *g, struct run *r)
 	guest_open(g, &r->st, request, (size_t)n);
 }
 
+void run_sh(struct guest *g, struct run *r, const char *script, const char *a, const char *b)
+{
+	r->start = (struct ep_start){
+		.as_root = true, .term = "", .workdir = "", .shell = "/bin/sh", .argc = b ? 7 : a ? 6 : 5,
+		.argv = { "exec", "sh", "-c", script, "sh", a, b },
+	};
+	run_start(g, r);
+}
+
+int run_failed(const struct run *r, const char *to, const char *silent, struct err *e)
+{
+	bool mib = r->out.max >> 20;
+
+	switch (r->status) {
+	case RUN_TOO_LARGE:
+		return err_set(e, ERR_INVALID, "it is larger than %zu %s", mib ? r->out.max >> 20 : r->out.max,
+			       mib ? "MiB" : "bytes");
+	case RUN_WRITE_FAILED:
+		errno = r->errnum;
+		return err_errno(e, "cannot write %s", to);
+	default:
+		return err_set(e, ERR_STATE, "%s", r->err_len ? r->err : silent);
+	}
+}
+
 void run_cancel(struct run *r)
 {
 	if (!r->busy)

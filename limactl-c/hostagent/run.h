@@ -28,6 +28,7 @@ struct run {
 	struct buf out; /* its standard output, up to out.max; with out_fd >= 0 that much is written there instead */
 	int out_fd;
 	void (*done)(struct run *r); /* once, possibly before run_start() returns; r may be used again */
+	void *ctx;                   /* the user's */
 
 	/* For done(). */
 	int status; /* exit code, 128 + signal, or one of the above */
@@ -47,7 +48,13 @@ struct run {
 };
 
 void run_start(struct guest *g, struct run *r);
+/* The same for a script of ours, run by sh as root: its "$1" and "$2" are a and b, NULL: no more. */
+void run_sh(struct guest *g, struct run *r, const char *script, const char *a, const char *b);
 void run_cancel(struct run *r); /* ends it when it runs; done() is not called */
 void run_fini(struct run *r);   /* the same, and frees what it holds */
+
+/* For done(), when status is not 0: -1 and a sentence about it, what was to be fetched. to: what its output was written to;
+ * silent: what to say when the command itself said nothing. */
+int run_failed(const struct run *r, const char *to, const char *silent, struct err *e);
 
 #endif
