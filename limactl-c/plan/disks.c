@@ -1,9 +1,7 @@
 /* Extra disks (additionalDisks): attached behind the machine's own, in order. The guest finds each by its serial number,
  * not by a letter that depends on what else is attached. */
-#include <stdio.h>
 #include <string.h>
 
-#include "lib/buf.h"
 #include "lib/cleanup.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/plan/parts.h"
@@ -25,29 +23,19 @@ static char *serial_of(const char *name)
 	return xasprintf("lima-%015llx", (unsigned long long)(h & 0xfffffffffffffffull));
 }
 
-static void set(struct plan *p, size_t i, const char *key, const char *value)
-{
-	struct plan_pair *pair = PLAN_APPEND(p->setting, p->settings);
-
-	pair->key = xasprintf("disk.%02zu.%s", i, key);
-	pair->value = xstrdup(value);
-}
-
 /* What the guest's setup is told (guestagent/setup_disks.c). */
 static int set_disk(struct plan *p, size_t i, const struct cfg_disk *c, const char *serial, struct err *e)
 {
-	auto_buf args = BUF_INIT(ARGS_MAX);
+	auto_free char *args = plan_join(c->fs_arg, c->fs_args, "\n");
 
-	for (size_t k = 0; k < c->fs_args; k++)
-		if (buf_addf(&args, "%s%s", k ? "\n" : "", c->fs_arg[k]) < 0)
-			return err_set(e, ERR_INVALID, "additionalDisks: the fsArgs of \"%s\" have more than %d bytes", c->name,
-				       ARGS_MAX);
-	set(p, i, "name", c->name);
-	set(p, i, "serial", serial);
-	set(p, i, "format", c->format == CFG_FALSE ? "false" : "true");
-	set(p, i, "fsType", c->fs_type && *c->fs_type ? c->fs_type : "ext4");
-	if (args.len)
-		set(p, i, "fsArgs", args.data);
+	if (strlen(args) > ARGS_MAX)
+		return err_set(e, ERR_INVALID, "additionalDisks: the fsArgs of \"%s\" have more than %d bytes", c->name, ARGS_MAX);
+	plan_setf(p, c->name, "disk.%02zu.name", i);
+	plan_setf(p, serial, "disk.%02zu.serial", i);
+	plan_setf(p, c->format == CFG_FALSE ? "false" : "true", "disk.%02zu.format", i);
+	plan_setf(p, c->fs_type && *c->fs_type ? c->fs_type : "ext4", "disk.%02zu.fsType", i);
+	if (*args)
+		plan_setf(p, args, "disk.%02zu.fsArgs", i);
 	return 0;
 }
 

@@ -1,5 +1,8 @@
 /* What the guest is told and given: settings, scripts, the files its initramfs carries. */
+#include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/buf.h"
@@ -14,6 +17,28 @@ void plan_set(struct plan *p, const char *key, const char *value)
 
 	pair->key = xstrdup(key);
 	pair->value = xstrdup(value);
+}
+
+void plan_setf(struct plan *p, const char *value, const char *key, ...)
+{
+	struct plan_pair *pair = PLAN_APPEND(p->setting, p->settings);
+	va_list ap;
+
+	va_start(ap, key);
+	if (vasprintf(&pair->key, key, ap) < 0)
+		abort();
+	va_end(ap);
+	pair->value = xstrdup(value);
+}
+
+char *plan_join(char *const *word, size_t words, const char *between)
+{
+	auto_buf all = BUF_INIT(SIZE_MAX / 2);
+
+	for (size_t i = 0; i < words; i++)
+		if (buf_addf(&all, "%s%s", i ? between : "", word[i]) < 0)
+			abort(); /* its max is that of memory */
+	return all.data ? steal(&all.data) : xstrdup("");
 }
 
 static void set_bool(struct plan *p, const char *key, bool value)
@@ -66,13 +91,6 @@ static void set_tuning(struct making *m)
 	set_bool(p, "tuning.noCloudInitHotplug", c->tuning.no_cloud_init_hotplug);
 }
 
-static void set_of(struct plan *p, size_t i, const char *key, const char *value)
-{
-	auto_free char *whole = xasprintf("provision.%02zu.%s", i, key);
-
-	plan_set(p, whole, value);
-}
-
 /* The format of a file by its name, as yq chooses it. */
 static const char *format_of(const struct cfg_provision *from)
 {
@@ -92,25 +110,22 @@ static void add_script(struct making *m, const struct cfg_provision *from)
 
 	s->mode = xstrdup(from->mode);
 	s->text = xstrdup(data ? from->content : yq ? from->expression : from->script);
-	set_of(p, i, "mode", s->mode);
+	plan_setf(p, s->mode, "provision.%02zu.mode", i);
 	if (yq)
 		s->format = xstrdup(format_of(from));
 	if (!data && !yq)
 		return;
-	set_of(p, i, "path", from->path);
-	set_of(p, i, "owner", from->owner);
-	set_of(p, i, "permissions", from->permissions);
+	plan_setf(p, from->path, "provision.%02zu.path", i);
+	plan_setf(p, from->owner, "provision.%02zu.owner", i);
+	plan_setf(p, from->permissions, "provision.%02zu.permissions", i);
 	if (data && from->overwrite == CFG_FALSE)
-		set_of(p, i, "overwrite", "false");
+		plan_setf(p, "false", "provision.%02zu.overwrite", i);
 }
 
 static void set_params(struct making *m)
 {
-	for (size_t i = 0; i < m->c->params; i++) {
-		auto_free char *key = xasprintf("param.%s", m->c->param[i].key);
-
-		plan_set(m->p, key, m->c->param[i].value);
-	}
+	for (size_t i = 0; i < m->c->params; i++)
+		plan_setf(m->p, m->c->param[i].value, "param.%s", m->c->param[i].key);
 }
 
 void plan_add_file(struct plan *p, const char *guest_path, char *source, unsigned mode)

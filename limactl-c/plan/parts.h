@@ -51,6 +51,10 @@ void plan_make_tasks(struct making *m);                      /* probe, copy */
 const char *plan_host_address(const struct cfg *c, const char *gateway_address, const char *name);
 
 void plan_set(struct plan *p, const char *key, const char *value);
+void plan_setf(struct plan *p, const char *value, const char *key, ...) ERR_FMT(3, 4); /* key is a format */
+
+/* The words with between between them, malloc'd; "" when there are none. */
+char *plan_join(char *const *word, size_t words, const char *between);
 void plan_add_file(struct plan *p, const char *guest_path, char *source, unsigned mode); /* source is taken */
 
 /* Appends a zeroed element to a list member. */

@@ -4,6 +4,7 @@
 
 #include "lib/cleanup.h"
 #include "limactl-c/base/mem.h"
+#include "limactl-c/plan/parts.h"
 #include "limactl-c/plan/seed_parts.h"
 
 /* A file being written; the first mistake is kept. */
@@ -81,22 +82,9 @@ static void put_mounts(struct env *v, const struct seed_input *in)
 	put(v, "MOUNTTYPE", c->mount_type ? c->mount_type : "");
 }
 
-static char *join(char *const *word, size_t words)
-{
-	char *all = xstrdup("");
-
-	for (size_t i = 0; i < words; i++) {
-		char *longer = xasprintf("%s%s%s", all, i ? " " : "", word[i]);
-
-		free(all);
-		all = longer;
-	}
-	return all;
-}
-
 static void put_disk(struct env *v, const struct cfg_disk *d, size_t at, size_t number)
 {
-	auto_free char *args = join(d->fs_arg, d->fs_args);
+	auto_free char *args = plan_join(d->fs_arg, d->fs_args, " ");
 	char index[24], device[] = "vda";
 
 	snprintf(index, sizeof(index), "%zu", number);

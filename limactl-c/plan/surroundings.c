@@ -22,11 +22,8 @@ static void set_env(struct making *m)
 	CLEANUP(proxy_env_fini) struct proxy_env env = { 0 };
 
 	proxy_env_make(&env, m->c, m->h, gateway(m));
-	for (size_t i = 0; i < env.count; i++) {
-		auto_free char *key = xasprintf("env.%s", env.item[i].key);
-
-		plan_set(m->p, key, env.item[i].value);
-	}
+	for (size_t i = 0; i < env.count; i++)
+		plan_setf(m->p, env.item[i].value, "env.%s", env.item[i].key);
 }
 
 static void set_hosts(struct making *m)
@@ -35,24 +32,17 @@ static void set_hosts(struct making *m)
 
 	for (size_t i = 0; c->host_resolver.enabled && i < c->host_resolver.hosts; i++) {
 		const char *address = plan_host_address(c, gateway(m), c->host_resolver.host[i].value);
-		auto_free char *key = xasprintf("host.%s", c->host_resolver.host[i].key);
 
 		if (address)
-			plan_set(m->p, key, address);
+			plan_setf(m->p, address, "host.%s", c->host_resolver.host[i].key);
 	}
 }
 
 static void set_dns(struct making *m)
 {
-	auto_free char *all = NULL;
+	auto_free char *all = plan_join(m->c->dns, m->c->dns_count, " ");
 
-	for (size_t i = 0; i < m->c->dns_count; i++) {
-		char *more = xasprintf("%s%s%s", all ? all : "", all ? " " : "", m->c->dns[i]);
-
-		free(all);
-		all = more;
-	}
-	if (all)
+	if (m->c->dns_count)
 		plan_set(m->p, "net.dns", all);
 }
 
@@ -69,11 +59,8 @@ static int set_certificates(struct making *m, struct err *e)
 			return err_set(e, ERR_INVALID, "caCerts.files[%zu]: %s must be an absolute path", i, path);
 		plan_add_file(m->p, guest, xasprintf("%s%s", home ? m->h->home : "", home ? path + 1 : path), 0644);
 	}
-	for (size_t i = 0; i < c->ca_certs.certs; i++) {
-		auto_free char *key = xasprintf("ca.cert.%02zu", i);
-
-		plan_set(m->p, key, c->ca_certs.cert[i]);
-	}
+	for (size_t i = 0; i < c->ca_certs.certs; i++)
+		plan_setf(m->p, c->ca_certs.cert[i], "ca.cert.%02zu", i);
 	if (c->ca_certs.remove_defaults)
 		plan_set(m->p, "ca.removeDefaults", "true");
 	return 0;
