@@ -78,17 +78,11 @@ static int write_volume(const struct seed *s, const struct plan *p, struct err *
 	return rc;
 }
 
-/* caCerts.files; "~/" is the home of who runs this. */
-static int take_certificates(struct texts *t, const struct cfg *c, const struct plan_host *h, struct err *e)
+static int take_certificates(struct texts *t, const struct plan *p, struct err *e)
 {
-	for (size_t i = 0; i < c->ca_certs.files; i++) {
-		const char *path = c->ca_certs.file[i];
-		bool home = path[0] == '~' && path[1] == '/';
-		auto_free char *whole = xasprintf("%s%s", home ? h->home : "", home ? path + 1 : path);
-
-		if (take_file(t, whole, e) < 0)
-			return err_wrap(e, "caCerts.files[%zu]", i);
-	}
+	for (size_t i = 0; i < p->files; i++)
+		if (!strncmp(p->file[i].guest_path, PLAN_CA, strlen(PLAN_CA)) && take_file(t, p->file[i].source, e) < 0)
+			return err_wrap(e, "caCerts.files[%zu]", t->n);
 	return 0;
 }
 
@@ -102,7 +96,7 @@ int seedfile_write(const struct cfg *c, const struct plan_host *h, const struct 
 
 	if (!p->seed)
 		return 0;
-	if (pubkeys_read(h->lima_home, dot_ssh, &keys, e) < 0 || take_certificates(&certificates, c, h, e) < 0)
+	if (pubkeys_read(h->lima_home, dot_ssh, &keys, e) < 0 || take_certificates(&certificates, p, e) < 0)
 		return -1;
 	in.key = (const char *const *)keys.key;
 	in.keys = keys.keys;

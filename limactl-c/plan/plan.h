@@ -57,7 +57,7 @@ struct plan_socket {
 	char *guest_path; /* absolute */
 };
 
-/* An entry of provision[]; its text is written by the command line to <dir>/provision/NN and carried in the initramfs. */
+/* An entry of provision[], by its place there; its text is written by the command line to <dir>/provision/NN and carried in the initramfs. */
 struct plan_script {
 	char *mode;   /* as in the template */
 	char *text;   /* script, content or expression */
@@ -82,8 +82,9 @@ struct plan_pair {
 
 /* One file the initramfs of a direct boot carries besides the base. Settings and scripts are written to the instance
  * folder first (plan_settings_text, plan_script.text), the rest is there already. */
+#define PLAN_CA "lima/ca/"
 struct plan_file {
-	char *guest_path; /* "lima/agent" */
+	char *guest_path; /* "lima/agent"; PLAN_CA "NN.crt": caCerts.files[NN] */
 	char *source;     /* host path */
 	unsigned mode;    /* 0755 */
 };

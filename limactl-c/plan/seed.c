@@ -117,15 +117,12 @@ static int add_variables(const struct seed_input *in, struct seed *s, const char
 /* The texts of provision[], each in the folder of its mode, byte for byte. */
 static void add_provision(const struct seed_input *in, struct seed *s)
 {
-	const struct cfg *c = in->c;
+	for (size_t i = 0; i < in->p->scripts; i++) {
+		const struct plan_script *sc = &in->p->script[i];
+		bool run = strcmp(sc->mode, "data") != 0 && strcmp(sc->mode, "yq") != 0;
+		auto_free char *path = xasprintf("provision.%s/%08zu", sc->mode, i);
 
-	for (size_t i = 0; i < c->provisions; i++) {
-		const struct cfg_provision *p = &c->provision[i];
-		bool data = !strcmp(p->mode, "data"), yq = !strcmp(p->mode, "yq");
-		const char *text = data ? p->content : yq ? p->expression : p->script;
-		auto_free char *path = xasprintf("provision.%s/%08zu", p->mode, i);
-
-		add_text(s, path, data || yq ? 0600 : 0700, text);
+		add_text(s, path, run ? 0700 : 0600, sc->text);
 	}
 }
 

@@ -52,7 +52,7 @@ static int set_certificates(struct making *m, struct err *e)
 
 	for (size_t i = 0; i < c->ca_certs.files; i++) {
 		const char *path = c->ca_certs.file[i];
-		auto_free char *guest = xasprintf("lima/ca/%02zu.crt", i);
+		auto_free char *guest = xasprintf(PLAN_CA "%02zu.crt", i);
 		bool home = path[0] == '~' && path[1] == '/';
 
 		if (!home && path[0] != '/')

@@ -188,6 +188,24 @@ initrd /boot/initramfs
 	[ "$(plan vars)" = "$LIMA_HOME/b/efi-vars.fd" ]
 }
 
+@test "files of caCerts are in the seed in their order, ~ is the home; one that is missing is named" {
+	export HOME=$PWD
+	echo 'first certificate' >a.pem
+	echo 'second certificate' >b.pem
+	qemu-img create -q -f qcow2 disk 100M
+	template "$PWD/disk" <<-YAML
+		firmware: {legacyBIOS: true}
+		caCerts: {files: [~/a.pem, $PWD/b.pem]}
+	YAML
+	create
+	equals "$(grep -ao '    [a-z]* certificate$' "$LIMA_HOME/b/cidata.iso" | tr -d '\n')" "    first certificate    second certificate"
+	limactl-c delete b
+	rm b.pem
+	run -1 create
+	contains "$output" "caCerts.files[1]: "
+	contains "$output" "$PWD/b.pem"
+}
+
 # A kernel and an initramfs as if they had been taken out of the guest b.
 harvest() {
 	local dir=$LIMA_HOME/b/harvest
