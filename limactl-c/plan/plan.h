@@ -179,7 +179,7 @@ struct plan_images {
 	size_t extras;
 };
 
-/* Decides everything. Pure: a function of a filled configuration and host facts (plan/host.h). ERR_INVALID when the
+/* Decides everything. Pure: a function of a filled configuration, plan_supported(), and host facts (plan/host.h). ERR_INVALID when the
  * configuration asks for what this host or this version cannot do. *out is empty on failure. */
 int plan_make(const struct cfg *c, const struct plan_host *h, const struct plan_images *images, const char *name,
 	      const char *dir, struct plan *out, struct err *e);

@@ -81,10 +81,6 @@ static int add_socket(struct making *m, const struct cfg_port_forward *f, size_t
 	struct plan_socket *s;
 	struct sockaddr_un sa;
 
-	if (!host || !f->guest_socket)
-		return err_set(e, ERR_INVALID,
-			       "portForwards[%zu]: a socket is forwarded only to a socket in this version; "
-			       "give both guestSocket and hostSocket", i);
 	s = PLAN_APPEND(p->socket, p->sockets);
 	s->guest_path = xstrdup(f->guest_socket);
 	s->host_path = host[0] == '/' ? xstrdup(host) : xasprintf("%s/%s/%s", p->dir, path_file(PATH_SOCK_DIR), host);

@@ -58,7 +58,7 @@ static void put_user(struct env *v, const struct cfg *c)
 {
 	put(v, "USER", c->user.name);
 	put_number(v, "UID", c->user.uid);
-	put(v, "COMMENT", c->user.comment ? c->user.comment : "");
+	put(v, "COMMENT", c->user.comment);
 	put(v, "HOME", c->user.home);
 	put(v, "SHELL", c->user.shell);
 }
@@ -79,7 +79,7 @@ static void put_mounts(struct env *v, const struct seed_input *in)
 		snprintf(index, sizeof(index), "%zu", i);
 		put_part(v, "MOUNTS", index, "MOUNTPOINT", c->mount[i].mount_point);
 	}
-	put(v, "MOUNTTYPE", c->mount_type ? c->mount_type : "");
+	put(v, "MOUNTTYPE", c->mount_type);
 }
 
 static void put_disk(struct env *v, const struct cfg_disk *d, size_t at, size_t number)
@@ -130,10 +130,10 @@ static void put_provision(struct env *v, const struct cfg *c)
 		if (data)
 			put_part(v, list, index, "OVERWRITE", p->overwrite == CFG_FALSE ? "false" : "true");
 		else
-			put_part(v, list, index, "FORMAT", p->format ? p->format : "auto");
-		put_part(v, list, index, "OWNER", p->owner ? p->owner : "root:root");
+			put_part(v, list, index, "FORMAT", p->format);
+		put_part(v, list, index, "OWNER", p->owner);
 		put_part(v, list, index, "PATH", p->path);
-		put_part(v, list, index, "PERMISSIONS", p->permissions ? p->permissions : "644");
+		put_part(v, list, index, "PERMISSIONS", p->permissions);
 	}
 	put_flag(v, "SKIP_DEFAULT_DEPENDENCY_RESOLUTION", skip);
 }
@@ -168,7 +168,7 @@ int seed_lima_env(const struct seed_input *in, const char *iid, struct buf *b, s
 	put_mounts(&v, in);
 	put_disks(&v, in);
 	put_provision(&v, c);
-	put(&v, "GUEST_INSTALL_PREFIX", c->guest_install_prefix ? c->guest_install_prefix : "/usr/local");
+	put(&v, "GUEST_INSTALL_PREFIX", c->guest_install_prefix);
 	put_flag(&v, "UPGRADE_PACKAGES", c->upgrade_packages);
 	put_containerd(&v, in);
 	put_network(&v);

@@ -63,7 +63,7 @@ int seed_yaml(struct buf *b, const char *s)
 
 bool seed_guest_mounts(const struct cfg *c)
 {
-	return c->mount_type && (!strcmp(c->mount_type, "9p") || !strcmp(c->mount_type, "virtiofs"));
+	return !strcmp(c->mount_type, "9p") || !strcmp(c->mount_type, "virtiofs");
 }
 
 void seed_mount_tag(const struct cfg_mount *m, char tag[24])
