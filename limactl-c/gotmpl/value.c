@@ -1,11 +1,12 @@
 #include "limactl-c/gotmpl/value.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "limactl-c/yaml/yscalar.h"
 
 struct value value_bool(bool b)
 {
@@ -22,15 +23,9 @@ struct value value_string(const char *s, size_t len)
 	return (struct value){ .kind = VALUE_STRING, .s = s, .len = len };
 }
 
-/* As YAML's core schema writes whole numbers. */
 static int parse_int(const struct ynode *n, int64_t *out, struct err *e)
 {
-	const char *p = n->text + (*n->text == '+');
-	int base = !strncmp(p, "0x", 2) ? 16 : !strncmp(p, "0o", 2) ? 8 : 10;
-
-	errno = 0;
-	*out = strtoll(base == 10 ? p : p + 2, NULL, base);
-	if (errno)
+	if (!yscalar_int(n->text, out))
 		return err_set(e, ERR_INVALID, "%.40s is too large: whole numbers have 64 bits", n->text);
 	return 0;
 }

@@ -122,17 +122,18 @@ bool yscalar_is_merge_key(const struct ynode *key)
 	       !memcmp(key->text, "<<", 2) && key->source->text[key->start] == '<';
 }
 
-bool yscalar_uint(const char *p, uint64_t *out)
+/* The number without its sign. */
+static bool magnitude(const char *p, uint64_t *out)
 {
 	unsigned base = 10;
 
 	*out = 0;
-	if (!is_int(p) || *p == '-')
+	if (!is_int(p))
 		return false;
 	if (p[0] == '0' && (p[1] == 'o' || p[1] == 'x')) {
 		base = p[1] == 'o' ? 8 : 16;
 		p += 2;
-	} else if (*p == '+') {
+	} else if (*p == '-' || *p == '+') {
 		p++;
 	}
 	for (; *p; p++) {
@@ -141,5 +142,21 @@ bool yscalar_uint(const char *p, uint64_t *out)
 		if (__builtin_mul_overflow(*out, base, out) || __builtin_add_overflow(*out, d, out))
 			return false;
 	}
+	return true;
+}
+
+bool yscalar_uint(const char *text, uint64_t *out)
+{
+	return magnitude(text, out) && *text != '-';
+}
+
+bool yscalar_int(const char *text, int64_t *out)
+{
+	bool negative = *text == '-';
+	uint64_t n;
+
+	if (!magnitude(text, &n) || n > (uint64_t)INT64_MAX + negative)
+		return false;
+	*out = (int64_t)(negative ? -n : n);
 	return true;
 }

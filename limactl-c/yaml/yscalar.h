@@ -17,5 +17,6 @@ bool yscalar_is_merge_key(const struct ynode *key);
 /* A whole number as YAML writes it (decimal, 0o17, 0x1f); false when it is none, negative or too
  * large. */
 bool yscalar_uint(const char *text, uint64_t *out);
+bool yscalar_int(const char *text, int64_t *out); /* the same, negative ones too */
 
 #endif

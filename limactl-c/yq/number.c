@@ -1,30 +1,19 @@
 #include "limactl-c/yq/number.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "limactl-c/yaml/yscalar.h"
 
 bool yq_parse_int(const char *text, int64_t *out, enum yq_base *base)
 {
-	const char *digits = text;
-	enum yq_base how = YQ_DECIMAL;
-	char *end;
-
-	if (text[0] == '0' && (text[1] == 'x' || text[1] == 'o')) {
-		how = text[1] == 'x' ? YQ_HEX : YQ_OCTAL;
-		digits = text + 2;
-	} else if (*digits == '-' || *digits == '+') {
-		digits++;
-	}
-	/* strtoll would take a sign, a space or another 0x here. */
-	if (!*digits || strspn(digits, how == YQ_HEX ? "0123456789abcdefABCDEF" : "0123456789") != strlen(digits))
+	if (!yscalar_int(text, out))
 		return false;
-	errno = 0;
-	*out = strtoll(how == YQ_DECIMAL ? text : digits, &end, how == YQ_HEX ? 16 : how == YQ_OCTAL ? 8 : 10);
 	if (base)
-		*base = how;
-	return !errno && !*end;
+		*base = strncmp(text, "0x", 2) ? strncmp(text, "0o", 2) ? YQ_DECIMAL : YQ_OCTAL : YQ_HEX;
+	return true;
 }
 
 bool yq_parse_float(const char *text, double *out)

@@ -99,6 +99,7 @@ static void test_plain_scalars_follow_the_core_schema(void **state)
 static void test_whole_numbers_of_every_base(void **state)
 {
 	uint64_t n;
+	int64_t i;
 
 	(void)state;
 	assert_true(yscalar_uint("0", &n) && n == 0);
@@ -110,6 +111,14 @@ static void test_whole_numbers_of_every_base(void **state)
 	assert_false(yscalar_uint("-1", &n));
 	assert_false(yscalar_uint("", &n));
 	assert_false(yscalar_uint("1.5", &n));
+	assert_false(yscalar_int("-0x1f", &i));
+	assert_true(yscalar_int("-0", &i) && i == 0);
+	assert_true(yscalar_int("-17", &i) && i == -17);
+	assert_true(yscalar_int("0x7fffffffffffffff", &i) && i == INT64_MAX);
+	assert_true(yscalar_int("-9223372036854775808", &i) && i == INT64_MIN);
+	assert_false(yscalar_int("-9223372036854775809", &i));
+	assert_false(yscalar_int("9223372036854775808", &i));
+	assert_false(yscalar_int("-18446744073709551617", &i));
 }
 
 static void test_nothing_is_an_empty_mapping(void **state)
