@@ -100,30 +100,14 @@ static int full(int rc, struct err *e)
 	return rc < 0 ? err_set(e, ERR_INVALID, "the text becomes too long") : 0;
 }
 
-/* Go's shortest form: as few digits as give the number back; an exponent below -4 and from 6 on. */
 int value_print_float(double f, struct buf *out)
 {
-	char text[40], digits[24] = "";
-	int precision = 0, exponent, n = 0;
-	const char *p;
+	char text[32];
 
 	if (isnan(f) || isinf(f))
 		return buf_adds(out, isnan(f) ? "NaN" : f > 0 ? "+Inf" : "-Inf");
-	do {
-		snprintf(text, sizeof(text), "%.*e", precision, f);
-	} while (strtod(text, NULL) != f && ++precision < 17);
-	for (p = text + (*text == '-'); *p != 'e'; p++) {
-		if (*p != '.')
-			digits[n++] = *p;
-	}
-	exponent = atoi(p + 1);
-	if (exponent < -4 || exponent >= 6)
-		return buf_adds(out, text);
-	if (exponent < 0)
-		return buf_addf(out, "%s0.%.*s%s", *text == '-' ? "-" : "", -exponent - 1, "000", digits);
-	if (n <= exponent + 1)
-		return buf_addf(out, "%s%s%.*s", *text == '-' ? "-" : "", digits, exponent + 1 - n, "00000");
-	return buf_addf(out, "%s%.*s.%s", *text == '-' ? "-" : "", exponent + 1, digits, digits + exponent + 1);
+	yscalar_float(f, text);
+	return buf_adds(out, text);
 }
 
 struct sorting {

@@ -1,5 +1,7 @@
 #include "limactl-c/yaml/yscalar.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define TAG_PREFIX "tag:yaml.org,2002:"
@@ -159,4 +161,29 @@ bool yscalar_int(const char *text, int64_t *out)
 		return false;
 	*out = (int64_t)(negative ? -n : n);
 	return true;
+}
+
+void yscalar_float(double d, char out[32])
+{
+	char text[32], digits[20] = "";
+	const char *sign, *p;
+	int precision = 0, exponent, n = 0;
+
+	do {
+		snprintf(text, sizeof(text), "%.*e", precision, d);
+	} while (strtod(text, NULL) != d && ++precision < 17);
+	sign = *text == '-' ? "-" : "";
+	for (p = text + (*text == '-'); *p != 'e'; p++) {
+		if (*p != '.')
+			digits[n++] = *p;
+	}
+	exponent = atoi(p + 1);
+	if (exponent < -4 || exponent >= 6)
+		snprintf(out, 32, "%s", text);
+	else if (exponent < 0)
+		snprintf(out, 32, "%s0.%.*s%s", sign, -exponent - 1, "000", digits);
+	else if (n <= exponent + 1)
+		snprintf(out, 32, "%s%s%.*s", sign, digits, exponent + 1 - n, "00000");
+	else
+		snprintf(out, 32, "%s%.*s.%s", sign, exponent + 1, digits, digits + exponent + 1);
 }

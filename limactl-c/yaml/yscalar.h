@@ -19,4 +19,8 @@ bool yscalar_is_merge_key(const struct ynode *key);
 bool yscalar_uint(const char *text, uint64_t *out);
 bool yscalar_int(const char *text, int64_t *out); /* the same, negative ones too */
 
+/* The shortest text that reads as d, which is finite: as few digits as give it back; an exponent below -4 and from 6 on, as
+ * Go writes them. */
+void yscalar_float(double d, char out[32]);
+
 #endif

@@ -41,44 +41,14 @@ struct yq_node *yq_int_node(struct yq_run *r, int64_t n, enum yq_base base)
 	return yq_word(r, YQ_INT, text);
 }
 
-/* d as digits and the power of ten of the first one: the fewest digits that read as d again. */
-static int shortest(double d, char digits[32])
-{
-	char text[32], *e;
-	size_t n = 0;
-	int places = 0;
-
-	do {
-		snprintf(text, sizeof(text), "%.*e", places, d);
-	} while (strtod(text, NULL) != d && ++places < 17);
-	e = strchr(text, 'e');
-	for (const char *p = text; p < e; p++) {
-		if (*p != '.')
-			digits[n++] = *p;
-	}
-	digits[n] = '\0';
-	return atoi(e + 1);
-}
-
 struct yq_node *yq_float_node(struct yq_run *r, double d)
 {
-	char digits[32], text[64];
-	const char *sign = signbit(d) ? "-" : "";
-	int exponent, n;
+	char text[32];
 
 	if (!isfinite(d)) {
 		yq_fail(r, "the result is no number that can be written");
 		return yq_word(r, YQ_FLOAT, "0");
 	}
-	exponent = shortest(fabs(d), digits);
-	n = (int)strlen(digits);
-	if (exponent < -4 || exponent >= 6)
-		snprintf(text, sizeof(text), "%s%c%s%se%+03d", sign, digits[0], n > 1 ? "." : "", digits + 1, exponent);
-	else if (exponent < 0)
-		snprintf(text, sizeof(text), "%s0.%.*s%s", sign, -exponent - 1, "000", digits);
-	else if (n <= exponent + 1)
-		snprintf(text, sizeof(text), "%s%s%.*s", sign, digits, exponent + 1 - n, "00000");
-	else
-		snprintf(text, sizeof(text), "%s%.*s.%s", sign, exponent + 1, digits, digits + exponent + 1);
+	yscalar_float(d, text);
 	return yq_word(r, YQ_FLOAT, text);
 }
