@@ -10,7 +10,7 @@ static int run(const struct call *call, struct err *e)
 
 	if (setup_read(&s, call->arg[0], e) < 0 || setup_embed(&s, e) < 0 || setup_check(&s, e) < 0)
 		return -1;
-	if (yq_run(p, call->arg[1], yn_copy(p, cfg_tree(&s.cfg, p)), &r, e) < 0)
+	if (yq_run(p, call->arg[1], cfg_tree(&s.cfg, p), &r, e) < 0)
 		return -1;
 	return print_nodes(&r, PRINT_YAML, e);
 }

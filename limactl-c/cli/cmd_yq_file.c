@@ -43,7 +43,7 @@ static int edit(const struct call *call, struct err *e)
 		return -1;
 	if (path && !(was = yn_parse_one(p, "the file", text_of(&text), text.len, e)))
 		return -1;
-	if (yq_run(p, call->arg[1], was ? yn_copy(p, was) : yn_null(p), &r, e) < 0)
+	if (yq_run(p, call->arg[1], was ? was : yn_null(p), &r, e) < 0)
 		return -1;
 	if (r.count != 1)
 		return err_set(e, ERR_INVALID, "the expression gives %zu results, not the one changed file", r.count);

@@ -265,7 +265,7 @@ int edit_run_set(struct edit_run *r, struct err *e)
 	const struct opt_list *l = &r->edit->set;
 
 	for (size_t i = 0; i < l->count; i++) {
-		struct ynode *before = yn_copy(r->pool, r->root);
+		const struct ynode *before = r->root;
 
 		if (apply_set(r, l->item[i], e) < 0)
 			return -1;

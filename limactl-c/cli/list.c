@@ -16,7 +16,7 @@ static int is_kept(const struct list *l, const struct ynode *tree, struct yn_poo
 
 	if (!l->filter)
 		return 1;
-	if (yq_run(p, l->filter, yn_copy(p, tree), &r, e) < 0)
+	if (yq_run(p, l->filter, tree, &r, e) < 0)
 		return err_wrap(e, "--filter");
 	return r.count > 0;
 }
@@ -38,7 +38,7 @@ static int print_results(struct list *l, const struct ynode *tree, struct yn_poo
 	enum print_form form = l->form == LIST_YAML ? PRINT_YAML : l->pretty ? PRINT_JSON_PRETTY : PRINT_JSON;
 	struct yq_result r;
 
-	if (yq_run(p, l->yq ? l->yq : ".", yn_copy(p, tree), &r, e) < 0)
+	if (yq_run(p, l->yq ? l->yq : ".", tree, &r, e) < 0)
 		return err_wrap(e, "--yq");
 	for (size_t i = 0; i < r.count && l->form == LIST_JSON; i++)
 		drop_empty_maps(r.node[i]);

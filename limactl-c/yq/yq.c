@@ -18,7 +18,7 @@ static int give(struct yq_run *r, struct yn_pool *p, const struct yq_list *found
 	return r->failed ? -1 : 0;
 }
 
-int yq_run(struct yn_pool *p, const char *expression, struct ynode *root, struct yq_result *out, struct err *e)
+int yq_run(struct yn_pool *p, const char *expression, const struct ynode *root, struct yq_result *out, struct err *e)
 {
 	auto_pool scratch = yn_pool_new();
 	struct yq_run r = { .pool = scratch, .e = e, .at = 1 };
@@ -39,7 +39,7 @@ int yq_run(struct yn_pool *p, const char *expression, struct ynode *root, struct
 	return r.failed ? -1 : give(&r, p, c.list, out);
 }
 
-struct ynode *yq_edit(struct yn_pool *p, const char *expression, struct ynode *root, struct err *e)
+struct ynode *yq_edit(struct yn_pool *p, const char *expression, const struct ynode *root, struct err *e)
 {
 	struct yq_result got;
 

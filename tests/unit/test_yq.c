@@ -136,7 +136,10 @@ static void test_what_is_not_changed_keeps_its_origin(void **state)
 	assert_ptr_equal(mounts->item[1]->origin, root->item[1]->item[1]->origin);
 	assert_int_equal(mounts->item[1]->line, 4);
 	assert_null(mounts->item[2]->source);
-	/* The tree that was given stays as it was. */
+	/* The tree that was given stays as it was, and may be one that was parsed. */
+	n = yq_edit(pool, ".cpus = 2", root->origin, &e);
+	assert_ptr_equal(n->origin, root->origin);
+	assert_string_equal(yn_get(root->origin, "cpus")->text, "1");
 	assert_string_equal(yn_get(root, "cpus")->text, "1");
 	assert_int_equal(yn_get(root, "mounts")->count, 2);
 }
