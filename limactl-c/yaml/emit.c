@@ -91,7 +91,7 @@ static void put_head(struct emitter *m, const struct slice *s, size_t column)
 	emit_line_end(m);
 }
 
-void emit_entry_head(struct emitter *m, const struct ynode *key, unsigned column)
+static void put_entry_head(struct emitter *m, const struct ynode *key, unsigned column)
 {
 	const struct ynode *from = m->copies ? slice_origin(key) : NULL;
 	struct slice s;
@@ -116,7 +116,7 @@ static bool item_lines(const struct emitter *m, const struct ynode *item, struct
 }
 
 /* Changed items have comments too, and those between the dash and the first key go above the dash. */
-void emit_item_head(struct emitter *m, const struct ynode *item, unsigned column)
+static void put_item_head(struct emitter *m, const struct ynode *item, unsigned column)
 {
 	const struct ynode *from = item->origin ? item->origin : item;
 	struct slice s;
@@ -124,7 +124,7 @@ void emit_item_head(struct emitter *m, const struct ynode *item, unsigned column
 	if (m->copies && from->source && slice_dash(from, &s))
 		put_head(m, &s, column);
 	if (item->kind == YN_MAP && item->count && item->style != YN_FLOW && !item_lines(m, item, &s))
-		emit_entry_head(m, item->key[0], column);
+		put_entry_head(m, item->key[0], column);
 }
 
 void emit_flow_element(struct emitter *m, const struct ynode *n, size_t i)
@@ -202,7 +202,7 @@ static bool is_below(const struct ynode *n)
 	return !yn_is_scalar(n) && n->count;
 }
 
-void emit_entry(struct emitter *m, const struct ynode *key, const struct ynode *value, unsigned column)
+static void put_entry(struct emitter *m, const struct ynode *key, const struct ynode *value, unsigned column)
 {
 	struct slice s;
 
@@ -217,7 +217,7 @@ void emit_entry(struct emitter *m, const struct ynode *key, const struct ynode *
 	emit_value(m, value, column, AFTER_KEY);
 }
 
-void emit_item(struct emitter *m, const struct ynode *item, unsigned column)
+static void put_item(struct emitter *m, const struct ynode *item, unsigned column)
 {
 	struct slice s;
 
@@ -229,23 +229,27 @@ void emit_item(struct emitter *m, const struct ynode *item, unsigned column)
 	emit_value(m, item, column, AFTER_DASH);
 }
 
+void emit_element(struct emitter *m, const struct ynode *n, size_t i, unsigned column, bool own_line)
+{
+	if (own_line && n->key)
+		put_entry_head(m, n->key[i], column);
+	else if (own_line)
+		put_item_head(m, n->item[i], column);
+	if (own_line)
+		emit_pad(m, column);
+	if (n->key)
+		put_entry(m, n->key[i], n->item[i], column);
+	else
+		put_item(m, n->item[i], column);
+}
+
 /* The first of a document, or behind a dash, stands where we are. */
 static void put_block(struct emitter *m, const struct ynode *n, unsigned column, enum emit_after after)
 {
 	for (size_t i = 0; i < n->count && !m->failed; i++) {
 		if (i || after == AFTER_KEY)
 			emit_line_end(m);
-		if (i || after != AFTER_DASH) {
-			if (n->kind == YN_MAP)
-				emit_entry_head(m, n->key[i], column);
-			else
-				emit_item_head(m, n->item[i], column);
-			emit_pad(m, column);
-		}
-		if (n->kind == YN_MAP)
-			emit_entry(m, n->key[i], n->item[i], column);
-		else
-			emit_item(m, n->item[i], column);
+		emit_element(m, n, i, column, i || after != AFTER_DASH);
 	}
 }
 

@@ -45,12 +45,8 @@ void emit_value(struct emitter *m, const struct ynode *n, unsigned column, enum 
 void emit_flow(struct emitter *m, const struct ynode *n);
 /* The same for the value of index i, with its key. */
 void emit_flow_element(struct emitter *m, const struct ynode *n, size_t i);
-/* "key: value" and "- value" at that column, without comments above them and without the last line end. */
-void emit_entry(struct emitter *m, const struct ynode *key, const struct ynode *value, unsigned column);
-void emit_item(struct emitter *m, const struct ynode *item, unsigned column);
-/* The comments above an entry or item, each with its line end. */
-void emit_entry_head(struct emitter *m, const struct ynode *key, unsigned column);
-void emit_item_head(struct emitter *m, const struct ynode *item, unsigned column);
+/* "key: value" or "- value" of index i, without the last line end. own_line: the line's blanks, and the comments above, first. */
+void emit_element(struct emitter *m, const struct ynode *n, size_t i, unsigned column, bool own_line);
 
 /* The code point of the well-formed UTF-8 character at s; *len 0 when there is none. */
 uint32_t emit_char(const char *s, size_t *len);

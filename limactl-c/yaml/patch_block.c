@@ -41,20 +41,6 @@ static bool patch_kept(struct block *b, size_t i, size_t j)
 	return patch_value(b->p, value, b->now->item[j], &inner);
 }
 
-static void put_element(struct emitter *m, const struct ynode *n, size_t i, unsigned column, bool head)
-{
-	if (head && n->key)
-		emit_entry_head(m, n->key[i], column);
-	else if (head)
-		emit_item_head(m, n->item[i], column);
-	if (head)
-		emit_pad(m, column);
-	if (n->key)
-		emit_entry(m, n->key[i], n->item[i], column);
-	else
-		emit_item(m, n->item[i], column);
-}
-
 /* Before the first of the old ones. */
 static bool add_before(struct block *b, size_t j)
 {
@@ -65,7 +51,7 @@ static bool add_before(struct block *b, size_t j)
 
 	if (!b->found[0])
 		return false;
-	put_element(&m, b->now, j, (unsigned)first->column, first->own_line);
+	emit_element(&m, b->now, j, (unsigned)first->column, first->own_line);
 	emit_line_end(&m);
 	if (!first->own_line)
 		emit_pad(&m, first->column);
@@ -100,7 +86,7 @@ static bool add_behind(struct block *b, size_t j, size_t last)
 	if (b->spot->after == AFTER_NOTHING && last + 1 == b->was->count)
 		at = patch_document_end(b->p->source, s->to);
 	emit_line_end(&m);
-	put_element(&m, b->now, j, (unsigned)s->column, true);
+	emit_element(&m, b->now, j, (unsigned)s->column, true);
 	piece = patch_piece(b->p, &text);
 	yn_edits_add(&b->p->edits, at, at, piece.text, piece.len);
 	return !m.failed;
