@@ -52,15 +52,13 @@ static void patch_nothing(struct patcher *p, const struct ynode *now)
 	size_t mark = slice_mark(p->source), at = last_line(p->source, mark, "#%-");
 	auto_buf text = BUF_INIT(YN_TEXT_MAX);
 	struct emitter m = PATCH_EMITTER(p, &text);
-	struct piece piece;
 
 	if (at > mark)
 		emit_line_end(&m);
 	emit_value(&m, now, 0, AFTER_NOTHING);
 	if (at == mark)
 		emit_line_end(&m);
-	piece = patch_piece(p, &text);
-	yn_edits_add(&p->edits, at, at, piece.text, piece.len);
+	patch_put(p, at, at, &text);
 }
 
 static bool says(const struct buf *text, const struct ynode *now)

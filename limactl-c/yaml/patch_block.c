@@ -47,7 +47,6 @@ static bool add_before(struct block *b, size_t j)
 	const struct slice *first = &b->at[0];
 	auto_buf text = BUF_INIT(YN_TEXT_MAX);
 	struct emitter m = PATCH_EMITTER(b->p, &text);
-	struct piece piece;
 
 	if (!b->found[0])
 		return false;
@@ -55,8 +54,7 @@ static bool add_before(struct block *b, size_t j)
 	emit_line_end(&m);
 	if (!first->own_line)
 		emit_pad(&m, first->column);
-	piece = patch_piece(b->p, &text);
-	yn_edits_add(&b->p->edits, first->head, first->head, piece.text, piece.len);
+	patch_put(b->p, first->head, first->head, &text);
 	return !m.failed;
 }
 
@@ -79,7 +77,6 @@ static bool add_behind(struct block *b, size_t j, size_t last)
 	auto_buf text = BUF_INIT(YN_TEXT_MAX);
 	struct emitter m = PATCH_EMITTER(b->p, &text);
 	size_t at = s->to;
-	struct piece piece;
 
 	if (!b->found[last])
 		return false;
@@ -87,8 +84,7 @@ static bool add_behind(struct block *b, size_t j, size_t last)
 		at = patch_document_end(b->p->source, s->to);
 	emit_line_end(&m);
 	emit_element(&m, b->now, j, (unsigned)s->column, true);
-	piece = patch_piece(b->p, &text);
-	yn_edits_add(&b->p->edits, at, at, piece.text, piece.len);
+	patch_put(b->p, at, at, &text);
 	return !m.failed;
 }
 
@@ -127,14 +123,12 @@ static void lift_comments(struct block *b, const struct slice *first, const stru
 	size_t line = slice_line_start(source, first->from), end = slice_line_start(source, next->from);
 	auto_buf text = BUF_INIT(YN_TEXT_MAX);
 	struct emitter m = PATCH_EMITTER(b->p, &text);
-	struct piece piece;
 
 	for (size_t at = next->head; at < end; at = slice_next_line(source, at)) {
 		emit_pad(&m, strspn(source->text + line, " "));
 		emit_bytes(&m, source->text + at + next->column, slice_next_line(source, at) - at - next->column);
 	}
-	piece = patch_piece(b->p, &text);
-	yn_edits_add(&b->p->edits, line, line, piece.text, piece.len);
+	patch_put(b->p, line, line, &text);
 }
 
 static bool remove_one(struct block *b, size_t i, bool kept_before)

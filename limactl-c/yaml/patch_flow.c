@@ -18,15 +18,13 @@ static void add(struct patcher *p, const struct ynode *was, const struct ynode *
 	auto_buf text = BUF_INIT(YN_TEXT_MAX);
 	struct emitter m = PATCH_EMITTER(p, &text);
 	size_t at = last == ALIGN_NONE ? start_of(was, 0) : end_of(was, last);
-	struct piece piece;
 
 	if (last != ALIGN_NONE)
 		emit_str(&m, ", ");
 	emit_flow_element(&m, now, i);
 	if (last == ALIGN_NONE)
 		emit_str(&m, ", ");
-	piece = patch_piece(p, &text);
-	yn_edits_add(&p->edits, at, at, piece.text, piece.len);
+	patch_put(p, at, at, &text);
 }
 
 static bool patch_kept(struct patcher *p, const struct ynode *was, const struct ynode *now, size_t i, size_t j,

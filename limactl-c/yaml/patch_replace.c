@@ -3,9 +3,22 @@
 
 #include "limactl-c/yaml/patcher.h"
 
-struct piece patch_piece(struct patcher *p, const struct buf *b)
+/* What an emitter wrote, kept in the patcher's pool. */
+struct piece {
+	const char *text;
+	size_t len;
+};
+
+static struct piece keep(struct patcher *p, const struct buf *b)
 {
 	return (struct piece){ yn_strndup(p->pool, b->len ? b->data : "", b->len), b->len };
+}
+
+void patch_put(struct patcher *p, size_t from, size_t to, const struct buf *text)
+{
+	struct piece piece = keep(p, text);
+
+	yn_edits_add(&p->edits, from, to, piece.text, piece.len);
 }
 
 /* Quotes that were there stay, and lines of their own; brackets with nothing between them do not ask for brackets. */
@@ -27,7 +40,6 @@ static void replace_in_flow(struct patcher *p, const struct ynode *was, const st
 	auto_buf text = BUF_INIT(YN_TEXT_MAX);
 	struct emitter m = PATCH_EMITTER(p, &text);
 	size_t from = was->start;
-	struct piece piece;
 
 	/* Nothing at all stands right behind its colon, or a key without one. */
 	if (from == was->end) {
@@ -36,8 +48,7 @@ static void replace_in_flow(struct patcher *p, const struct ynode *was, const st
 		emit_str(&m, p->source->text[from - 1] == ':' ? " " : ": ");
 	}
 	emit_flow(&m, now);
-	piece = patch_piece(p, &text);
-	yn_edits_add(&p->edits, from, was->end, piece.text, piece.len);
+	patch_put(p, from, was->end, &text);
 }
 
 /* The new value can stand where the old one does: in the same line, or below a comment as the whole of its line. */
@@ -96,7 +107,7 @@ bool patch_replace(struct patcher *p, const struct ynode *was, const struct ynod
 	if (spot->after == AFTER_NOTHING && slice_line_start(p->source, was->start) < was->start)
 		emit_line_end(&m); /* behind "---" */
 	emit_value(&m, &n, spot->column, spot->after);
-	new = patch_piece(p, &text);
+	new = keep(p, &text);
 	if (slice_is_block(was))
 		replace_block(p, was, spot, new);
 	else

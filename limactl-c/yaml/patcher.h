@@ -36,12 +36,8 @@ bool patch_replace(struct patcher *p, const struct ynode *was, const struct ynod
 /* Where lines can be added at the end of a document whose last value ends at this place: behind the last comment. */
 size_t patch_document_end(const struct yn_source *source, size_t at);
 
-/* What an emitter wrote, kept in the patcher's pool. */
-struct piece {
-	const char *text;
-	size_t len;
-};
-struct piece patch_piece(struct patcher *p, const struct buf *b);
+/* An edit: what an emitter wrote comes in the place of what the old text has there. */
+void patch_put(struct patcher *p, size_t from, size_t to, const struct buf *text);
 #define PATCH_EMITTER(p, buffer) { .out = (buffer), .eol = (p)->eol, .copies = (p)->copies, .quotes = (p)->quotes }
 
 #endif
