@@ -118,10 +118,10 @@ static bool item_lines(const struct emitter *m, const struct ynode *item, struct
 /* Changed items have comments too, and those between the dash and the first key go above the dash. */
 static void put_item_head(struct emitter *m, const struct ynode *item, unsigned column)
 {
-	const struct ynode *from = item->origin ? item->origin : item;
+	const struct ynode *from = m->copies ? yn_origin(item) : NULL;
 	struct slice s;
 
-	if (m->copies && from->source && slice_dash(from, &s))
+	if (from && slice_dash(from, &s))
 		put_head(m, &s, column);
 	if (item->kind == YN_MAP && item->count && item->style != YN_FLOW && !item_lines(m, item, &s))
 		put_entry_head(m, item->key[0], column);
@@ -183,11 +183,11 @@ static bool put_short_flow(struct emitter *m, const struct ynode *n, unsigned co
 /* The comment between a key and the list or map below it. */
 static void put_key_comment(struct emitter *m, const struct ynode *key, const struct ynode *value)
 {
-	const struct ynode *from = value->origin ? value->origin : value, *name = m->copies ? slice_origin(key) : NULL;
+	const struct ynode *from = yn_origin(value), *name = m->copies ? slice_origin(key) : NULL;
 	const char *hash;
 	size_t colon, end;
 
-	if (!name || !slice_is_block(from) || !(colon = slice_colon(name, from)))
+	if (!name || !from || !slice_is_block(from) || !(colon = slice_colon(name, from)))
 		return;
 	end = slice_line_end(from->source, colon);
 	hash = memchr(from->source->text + colon, '#', end - colon);

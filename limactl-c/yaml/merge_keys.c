@@ -59,7 +59,7 @@ static struct ynode *copy(struct merging *m, const struct ynode *n, unsigned dep
 	struct ynode *out = yn_alloc(m->pool, sizeof(*out));
 
 	*out = *n;
-	out->origin = n->origin ? n->origin : n->source ? n : NULL;
+	out->origin = yn_origin(n);
 	out->item = out->key = NULL;
 	out->count = out->room = 0;
 	if (!is_within_bounds(m, n, depth))

@@ -136,12 +136,17 @@ struct ynode *yn_map(struct yn_pool *p)
 	return new_node(p, YN_MAP);
 }
 
+const struct ynode *yn_origin(const struct ynode *n)
+{
+	return n->origin ? n->origin : n->source ? n : NULL;
+}
+
 struct ynode *yn_copy(struct yn_pool *p, const struct ynode *n)
 {
 	struct ynode *out = yn_alloc(p, sizeof(*out));
 
 	*out = *n;
-	out->origin = n->origin ? n->origin : n->source ? n : NULL;
+	out->origin = yn_origin(n);
 	out->room = n->count;
 	out->item = yn_alloc(p, n->count * sizeof(*out->item));
 	out->key = n->key ? yn_alloc(p, n->count * sizeof(*out->key)) : NULL;
@@ -160,7 +165,7 @@ void yn_stand_for(struct ynode *made, const struct ynode *given)
 	made->column = given->column;
 	made->start = given->start;
 	made->end = given->end;
-	made->origin = given->origin ? given->origin : given->source ? given : NULL;
+	made->origin = yn_origin(given);
 }
 
 bool yn_is_scalar(const struct ynode *n)

@@ -79,6 +79,9 @@ struct ynode *yn_map(struct yn_pool *p);
 /* Deep copy with aliases followed: origin of each copy is the parsed node, never another copy. */
 struct ynode *yn_copy(struct yn_pool *p, const struct ynode *n);
 
+/* The parsed node this one is, or is a copy of; NULL: there is none. */
+const struct ynode *yn_origin(const struct ynode *n);
+
 /* made takes the place of given in a tree: messages and patches find it there. */
 void yn_stand_for(struct ynode *made, const struct ynode *given);
 

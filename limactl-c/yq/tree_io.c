@@ -122,7 +122,7 @@ static struct ynode *export(struct output *o, const struct yq_node *n, unsigned 
 
 	if (n->from) {
 		*out = *n->from;
-		out->origin = n->from->origin ? n->from->origin : n->from->source ? n->from : NULL;
+		out->origin = yn_origin(n->from);
 	} else {
 		out->weight = 1;
 	}
