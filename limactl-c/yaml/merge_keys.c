@@ -2,8 +2,6 @@
 #include "limactl-c/yaml/parse.h"
 #include "limactl-c/yaml/yscalar.h"
 
-enum { KEYS_MAX = 2000 };
-
 struct merging {
 	struct yn_pool *pool;
 	struct findings *f;
@@ -30,9 +28,9 @@ static void take_missing(struct merging *m, struct ynode *out, const struct ynod
 	for (size_t i = 0; i < from->count && !m->refused; i++) {
 		if (yn_find(out, from->key[i]->text, from->key[i]->len) < out->count)
 			continue;
-		if (out->count == KEYS_MAX) {
+		if (out->count == YN_KEYS_MAX) {
 			finding_error(m->f, yn_place(from->key[i]), NULL, "merge keys make more than %d keys in one mapping",
-				      KEYS_MAX);
+				      YN_KEYS_MAX);
 			m->refused = true;
 			return;
 		}

@@ -9,7 +9,7 @@
 #include "limactl-c/yaml/base64.h"
 #include "limactl-c/yaml/yscalar.h"
 
-enum { KEY_MAX = 256, KEYS_MAX = 2000, ANCHORS_MAX = 256 };
+enum { ANCHORS_MAX = 256 };
 
 struct anchor {
 	char *name;
@@ -71,9 +71,9 @@ static int take_key(struct build *b, struct ynode *n)
 			      n->style == YN_BINARY ? "!!binary" : yn_kind_word(n->kind));
 		return -1;
 	}
-	if (n->len > KEY_MAX || memchr(n->text, '\0', n->len)) {
+	if (n->len > YN_KEY_MAX || memchr(n->text, '\0', n->len)) {
 		finding_error(b->f, yn_place(n), NULL,
-			      "a key must be at most %d characters without NUL", KEY_MAX);
+			      "a key must be at most %d characters without NUL", YN_KEY_MAX);
 		return -1;
 	}
 	b->pending_key[b->depth - 1] = n;
@@ -104,8 +104,8 @@ static int place_node(struct build *b, struct ynode *n)
 			      key->text, top->key[earlier]->line);
 		return 0;
 	}
-	if (top->count == KEYS_MAX) {
-		finding_error(b->f, yn_place(key), NULL, "more than %d keys in one mapping", KEYS_MAX);
+	if (top->count == YN_KEYS_MAX) {
+		finding_error(b->f, yn_place(key), NULL, "more than %d keys in one mapping", YN_KEYS_MAX);
 		return -1;
 	}
 	yn_put(b->pool, top, key, n);

@@ -15,7 +15,13 @@
 #include "lib/cleanup.h"
 #include "limactl-c/base/finding.h"
 
-enum { YN_TEXT_MAX = 4 << 20, YN_DEPTH_MAX = 64, YN_NODES_MAX = 50000 };
+enum {
+	YN_TEXT_MAX = 4 << 20,
+	YN_DEPTH_MAX = 64,
+	YN_NODES_MAX = 50000,
+	YN_KEYS_MAX = 2000, /* of a map */
+	YN_KEY_MAX = 256,   /* bytes */
+};
 
 enum yn_kind { YN_NULL, YN_BOOL, YN_INT, YN_FLOAT, YN_STRING, YN_LIST, YN_MAP };
 

@@ -122,8 +122,8 @@ static void add_pair(struct yq_run *r, struct yq_node *map, const struct yq_node
 {
 	struct yq_node *k = copy(r, key, depth), *v = copy(r, value, depth);
 
-	if (map->count / 2 >= YQ_KEYS_MAX) {
-		yq_fail(r, "a map would have more than %d keys", YQ_KEYS_MAX);
+	if (map->count / 2 >= YN_KEYS_MAX) {
+		yq_fail(r, "a map would have more than %d keys", YN_KEYS_MAX);
 		return;
 	}
 	if (k->shape != YQ_SCALAR)

@@ -15,8 +15,6 @@ enum {
 	YQ_STEPS_MAX = 1000000,
 	YQ_MEMORY_MAX = 64 << 20,
 	YQ_BYTES_A_STEP = 1024, /* of long texts */
-	YQ_KEYS_MAX = 2000, /* in one map; as many, */
-	YQ_KEY_MAX = 256,   /* and as long, as a text may have */
 };
 
 enum yq_shape { YQ_SCALAR, YQ_LIST, YQ_MAP };

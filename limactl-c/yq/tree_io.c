@@ -147,8 +147,8 @@ static struct ynode *export(struct output *o, const struct yq_node *n, unsigned 
 			continue;
 		}
 		yn_put(o->pool, out, export(o, n->child[i], depth + 1), export(o, n->child[i + 1], depth + 1));
-		if (n->child[i]->len > YQ_KEY_MAX || memchr(n->child[i]->text, '\0', n->child[i]->len))
-			yq_fail(o->r, "a key must be at most %d characters without NUL", YQ_KEY_MAX);
+		if (n->child[i]->len > YN_KEY_MAX || memchr(n->child[i]->text, '\0', n->child[i]->len))
+			yq_fail(o->r, "a key must be at most %d characters without NUL", YN_KEY_MAX);
 		if (2 * out->count != i + 2)
 			yq_fail(o->r, "the result has the key \"%.60s\" twice", n->child[i]->text);
 		i++;
