@@ -54,5 +54,6 @@ yq_pair_fn yq_add_pair_of, yq_multiply_pair;
 struct yq_node *yq_split(struct yq_run *r, const struct yq_node *n, const char *separator, size_t len);
 
 const char *yq_tag_word(enum yq_tag tag);
+bool yq_must_be_list(struct yq_run *r, const struct yq_node *n, const struct yq_exp *x); /* else fails in the name of x */
 
 #endif

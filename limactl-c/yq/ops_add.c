@@ -86,8 +86,6 @@ static struct yq_node *add_maps(struct yq_run *r, const struct yq_node *a, const
 			struct yq_node *value = yq_copy_at(r, out->child[at + 1], b->child[i + 1]);
 
 			out->child[at + 1] = value;
-		} else if (yq_find_text(out, key->text, key->len) < out->count) {
-			yq_fail(r, "the key \"%.60s\" would be there twice", key->text);
 		} else {
 			yq_add_pair(r, out, key, b->child[i + 1]);
 		}

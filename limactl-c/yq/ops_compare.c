@@ -35,13 +35,6 @@ static struct yq_ctx run_differs(struct yq_run *r, struct yq_ctx c, const struct
 	return yq_cross(r, yq_read_only(r, c), x, &how);
 }
 
-static int text_order(const struct yq_node *a, const struct yq_node *b)
-{
-	int d = memcmp(a->text, b->text, a->len < b->len ? a->len : b->len);
-
-	return d ? d : a->len < b->len ? -1 : a->len > b->len;
-}
-
 /* yq compares texts that are dates as dates. */
 static bool like_a_date(const struct yq_node *n)
 {
@@ -60,7 +53,7 @@ static bool scalars_in_order(struct yq_run *r, const struct yq_node *a, const st
 	} else if (a->tag == YQ_STR && like_a_date(a)) {
 		yq_fail(r, "the order of dates is not supported");
 	} else if (a->tag == YQ_STR && b->tag == YQ_STR) {
-		d = text_order(a, b);
+		d = yq_text_order(a, b);
 	} else if (a->tag == YQ_NULL || b->tag == YQ_NULL) {
 		return a->tag == b->tag && (flags & YQ_OR_EQUAL);
 	} else {

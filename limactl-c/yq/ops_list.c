@@ -4,7 +4,7 @@
 #include "limactl-c/yq/arith.h"
 #include "limactl-c/yq/eval.h"
 
-static bool must_be_list(struct yq_run *r, const struct yq_node *n, const struct yq_exp *x)
+bool yq_must_be_list(struct yq_run *r, const struct yq_node *n, const struct yq_exp *x)
 {
 	if (n->shape == YQ_LIST)
 		return true;
@@ -110,7 +110,7 @@ static bool has_item(struct yq_run *r, struct yq_ctx c, struct yq_node *list, co
 
 static struct yq_node *any(struct yq_run *r, struct yq_ctx c, struct yq_node *n, const struct yq_exp *x)
 {
-	return must_be_list(r, n, x) ? yq_bool_at(r, n, has_item(r, c, n, x, true)) : NULL;
+	return yq_must_be_list(r, n, x) ? yq_bool_at(r, n, has_item(r, c, n, x, true)) : NULL;
 }
 
 static struct yq_ctx run_any(struct yq_run *r, struct yq_ctx c, const struct yq_exp *x)
@@ -120,7 +120,7 @@ static struct yq_ctx run_any(struct yq_run *r, struct yq_ctx c, const struct yq_
 
 static struct yq_node *all(struct yq_run *r, struct yq_ctx c, struct yq_node *n, const struct yq_exp *x)
 {
-	return must_be_list(r, n, x) ? yq_bool_at(r, n, !has_item(r, c, n, x, false)) : NULL;
+	return yq_must_be_list(r, n, x) ? yq_bool_at(r, n, !has_item(r, c, n, x, false)) : NULL;
 }
 
 static struct yq_ctx run_all(struct yq_run *r, struct yq_ctx c, const struct yq_exp *x)
@@ -133,7 +133,7 @@ static struct yq_node *reversed(struct yq_run *r, struct yq_ctx c, struct yq_nod
 	struct yq_node *out;
 
 	(void)c;
-	if (!must_be_list(r, n, x))
+	if (!yq_must_be_list(r, n, x))
 		return NULL;
 	out = yq_at(n, yq_collection(r, YQ_LIST));
 	out->style = n->style;
@@ -166,7 +166,7 @@ static struct yq_ctx run_flatten(struct yq_run *r, struct yq_ctx c, const struct
 		struct yq_list *items = yq_new_list(r);
 		struct yq_node *n = c.list->item[i];
 
-		if (!must_be_list(r, n, x))
+		if (!yq_must_be_list(r, n, x))
 			break;
 		yq_may_change(r, n);
 		if (!x->number)
@@ -186,7 +186,7 @@ static struct yq_node *joined(struct yq_run *r, struct yq_ctx c, struct yq_node 
 	auto_buf text = BUF_INIT(YN_TEXT_MAX);
 	bool full = false;
 
-	if (!must_be_list(r, n, x))
+	if (!yq_must_be_list(r, n, x))
 		return NULL;
 	if (between)
 		yq_must_know(r, between, YQ_BY_TEXT);

@@ -198,11 +198,8 @@ static struct yq_node *from_entries(struct yq_run *r, struct yq_ctx c, struct yq
 	struct yq_node *out = yq_copy_shell(r, n);
 
 	(void)c;
-	(void)x;
-	if (n->shape != YQ_LIST) {
-		yq_fail(r, "from_entries works on lists, not on %s", yq_tag_word(n->tag));
+	if (!yq_must_be_list(r, n, x))
 		return NULL;
-	}
 	out->shape = YQ_MAP;
 	out->tag = YQ_TAG_MAP;
 	out->from = NULL;
@@ -216,8 +213,6 @@ static struct yq_node *from_entries(struct yq_run *r, struct yq_ctx c, struct yq
 			yq_fail(r, "item %zu of the entries has no `key` or no `value`", i);
 			break;
 		}
-		if (yq_find_text(out, one->child[k + 1]->text, one->child[k + 1]->len) < out->count)
-			yq_fail(r, "the key \"%.60s\" would be there twice", one->child[k + 1]->text);
 		yq_add_pair(r, out, one->child[k + 1], one->child[v + 1]);
 	}
 	return out;

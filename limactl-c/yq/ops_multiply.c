@@ -12,7 +12,7 @@ static void merge_one(struct yq_run *r, struct yq_ctx c, struct yq_node *into, s
 	struct yq_step *path;
 	size_t count = yq_path(r, from, &path);
 
-	if (from->is_key && (from->marks & YQ_UNCLEAR) && yq_is(from, "<<"))
+	if (from->is_key && yq_is_merge_key(from))
 		yq_fail(r, "a map with a merge key (<<) cannot be merged: write the values out");
 	if (count < depth) {
 		yq_fail(r, "this merge is not supported");

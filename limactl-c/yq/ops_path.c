@@ -11,11 +11,6 @@ struct wanted {
 	bool all;
 };
 
-static bool is_merge_key(const struct yq_node *key)
-{
-	return (key->marks & YQ_UNCLEAR) && yq_is(key, "<<");
-}
-
 static bool wants(struct yq_run *r, const struct wanted *w, const struct yq_node *key)
 {
 	if (w->all)
@@ -35,7 +30,7 @@ static void refuse_merged(struct yq_run *r, const struct yq_node *from, const st
 	if (from->shape != YQ_MAP)
 		return;
 	for (size_t i = 0; i < from->count; i += 2) {
-		if (wants(r, w, from->child[i]) || is_merge_key(from->child[i]))
+		if (wants(r, w, from->child[i]) || yq_is_merge_key(from->child[i]))
 			yq_fail(r, "a merge key (<<) has a part in this: write the values out");
 	}
 }
@@ -65,7 +60,7 @@ static void from_map(struct yq_run *r, struct yq_ctx c, struct yq_node *map, con
 	size_t before = out->count;
 
 	for (size_t i = 0; i + 1 < map->count && !r->failed; i += 2) {
-		if (!(flags & YQ_EXACT) && is_merge_key(map->child[i]) && !(key && yq_is(key, "<<"))) {
+		if (!(flags & YQ_EXACT) && yq_is_merge_key(map->child[i]) && !(key && yq_is(key, "<<"))) {
 			refuse_merged(r, map->child[i + 1], &w);
 			continue;
 		}

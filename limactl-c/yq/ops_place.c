@@ -162,11 +162,8 @@ static void pick_keys(struct yq_run *r, struct yq_node *out, const struct yq_nod
 	for (size_t i = 0; i < list->count && !r->failed; i++) {
 		size_t at = yq_find_key(r, map, list->child[i]);
 
-		if (at == map->count)
-			continue;
-		if (yq_find_text(out, map->child[at]->text, map->child[at]->len) < out->count)
-			yq_fail(r, "the key \"%.60s\" would be there twice", map->child[at]->text);
-		yq_add_pair(r, out, map->child[at], map->child[at + 1]);
+		if (at < map->count)
+			yq_add_pair(r, out, map->child[at], map->child[at + 1]);
 	}
 }
 

@@ -17,13 +17,6 @@ static bool is_number(const struct yq_node *n)
 	return n->tag == YQ_INT || n->tag == YQ_FLOAT;
 }
 
-static int compare_texts(const struct yq_node *a, const struct yq_node *b)
-{
-	int d = memcmp(a->text, b->text, a->len < b->len ? a->len : b->len);
-
-	return d ? d : a->len < b->len ? -1 : a->len > b->len;
-}
-
 /* null < false < true < others; numbers by value, all else by text. mixed: a number met something else. */
 static int order(struct yq_run *r, const struct yq_node *a, const struct yq_node *b, bool *mixed)
 {
@@ -34,7 +27,7 @@ static int order(struct yq_run *r, const struct yq_node *a, const struct yq_node
 	yq_must_know(r, a, YQ_BY_TYPE);
 	yq_must_know(r, b, YQ_BY_TYPE);
 	if (a->tag == YQ_NULL || b->tag == YQ_NULL)
-		return a->tag == b->tag ? compare_texts(a, b) : a->tag == YQ_NULL ? -1 : 1;
+		return a->tag == b->tag ? yq_text_order(a, b) : a->tag == YQ_NULL ? -1 : 1;
 	if (a->tag == YQ_BOOL || b->tag == YQ_BOOL) {
 		if (a->tag != b->tag)
 			return a->tag == YQ_BOOL ? -1 : 1;
@@ -48,7 +41,7 @@ static int order(struct yq_run *r, const struct yq_node *a, const struct yq_node
 	if (yq_floats(r, a, b, &x, &y))
 		return x < y ? -1 : x > y;
 	*mixed |= is_number(a) != is_number(b);
-	return compare_texts(a, b);
+	return yq_text_order(a, b);
 }
 
 static bool less(struct yq_run *r, const struct sortable *a, const struct sortable *b, bool *mixed)
@@ -139,7 +132,7 @@ static struct yq_ctx run_sort(struct yq_run *r, struct yq_ctx c, const struct yq
 /* Of pairs of a key and a value. */
 static int by_key(const void *a, const void *b)
 {
-	return compare_texts(*(struct yq_node *const *)a, *(struct yq_node *const *)b);
+	return yq_text_order(*(struct yq_node *const *)a, *(struct yq_node *const *)b);
 }
 
 static void sort_keys(struct yq_run *r, struct yq_node *map)
@@ -234,10 +227,8 @@ static struct yq_node *unique(struct yq_run *r, struct yq_ctx c, struct yq_node 
 	struct yq_list *seen = yq_new_list(r);
 	struct yq_node *out;
 
-	if (n->shape != YQ_LIST) {
-		yq_fail(r, "%s works on lists, not on %s", x->op->name, yq_tag_word(n->tag));
+	if (!yq_must_be_list(r, n, x))
 		return NULL;
-	}
 	out = yq_at(n, yq_collection(r, YQ_LIST));
 	out->style = n->style;
 	for (size_t i = 0; i < n->count && !r->failed; i++) {
@@ -264,10 +255,8 @@ static struct yq_node *grouped(struct yq_run *r, struct yq_ctx c, struct yq_node
 	struct yq_list *keys = yq_new_list(r), *groups = yq_new_list(r);
 	struct yq_node *out;
 
-	if (n->shape != YQ_LIST) {
-		yq_fail(r, "%s works on lists, not on %s", x->op->name, yq_tag_word(n->tag));
+	if (!yq_must_be_list(r, n, x))
 		return NULL;
-	}
 	for (size_t i = 0; i < n->count && !r->failed; i++) {
 		struct yq_node *key = key_of(r, c, n->child[i], x);
 		size_t j = 0;

@@ -174,7 +174,10 @@ void yq_add_item(struct yq_run *r, struct yq_node *list, const struct yq_node *v
 
 void yq_add_pair(struct yq_run *r, struct yq_node *map, const struct yq_node *key, const struct yq_node *value)
 {
-	add_pair(r, map, key, value, 0);
+	if (yq_find_text(map, key->text, key->len) < map->count)
+		yq_fail(r, "the key \"%.60s\" would be there twice", key->text);
+	else
+		add_pair(r, map, key, value, 0);
 }
 
 void yq_add_children(struct yq_run *r, struct yq_node *n, struct yq_node *const *child, size_t count)
@@ -211,6 +214,18 @@ bool yq_is(const struct yq_node *n, const char *text)
 bool yq_text_same(const struct yq_node *a, const struct yq_node *b)
 {
 	return a->len == b->len && (a->text == b->text || !memcmp(a->text, b->text, a->len));
+}
+
+int yq_text_order(const struct yq_node *a, const struct yq_node *b)
+{
+	int d = memcmp(a->text, b->text, a->len < b->len ? a->len : b->len);
+
+	return d ? d : a->len < b->len ? -1 : a->len > b->len;
+}
+
+bool yq_is_merge_key(const struct yq_node *key)
+{
+	return (key->marks & YQ_UNCLEAR) && yq_is(key, "<<");
 }
 
 size_t yq_find_text(const struct yq_node *map, const char *text, size_t len)

@@ -78,7 +78,7 @@ struct yq_node *yq_copy_at(struct yq_run *r, struct yq_node *n, const struct yq_
 struct yq_node *yq_at(struct yq_node *n, struct yq_node *replacement);
 struct yq_node *yq_bool_at(struct yq_run *r, struct yq_node *n, bool value); /* n NULL: nowhere */
 
-/* Each adds copies. The pair's key must be new in the map; that is not looked at. */
+/* Each adds copies. yq_add_pair fails when the map has the key already. */
 void yq_add_item(struct yq_run *r, struct yq_node *list, const struct yq_node *value);
 void yq_add_pair(struct yq_run *r, struct yq_node *map, const struct yq_node *key, const struct yq_node *value);
 void yq_add_children(struct yq_run *r, struct yq_node *n, struct yq_node *const *child, size_t count);
@@ -98,6 +98,8 @@ bool yq_is(const struct yq_node *n, const char *text);
 /* text against a pattern with * and ?. */
 bool yq_matches(struct yq_run *r, const char *text, size_t len, const char *pattern, size_t pattern_len);
 bool yq_text_same(const struct yq_node *a, const struct yq_node *b);
+int yq_text_order(const struct yq_node *a, const struct yq_node *b); /* < 0: a comes first, by bytes */
+bool yq_is_merge_key(const struct yq_node *key);
 bool yq_same(struct yq_run *r, const struct yq_node *a, const struct yq_node *b); /* order of keys does not count */
 bool yq_truthy(struct yq_run *r, const struct yq_node *n);                       /* NULL: no */
 size_t yq_find_text(const struct yq_node *map, const char *text, size_t len); /* index of the key; count: none */
