@@ -8,13 +8,6 @@ struct delete_opts {
 
 enum { FORCE_TRIES = 5 };
 
-static bool runs(const struct inst *i)
-{
-	enum inst_status st = inst_status(i);
-
-	return st == INST_RUNNING || st == INST_ORPHAN;
-}
-
 static int delete_one(const char *name, bool force, struct err *e)
 {
 	struct inst i;
@@ -27,12 +20,17 @@ static int delete_one(const char *name, bool force, struct err *e)
 		*e = (struct err){ 0 };
 		return 0;
 	}
+	/* Before anything is stopped. */
+	if (inst_check_unprotected(&i, e) < 0) {
+		inst_fini(&i);
+		return -1;
+	}
 	/* A start under way may get ahead after the stop; deleting takes the locks, so it notices. */
 	for (int n = 0; n < FORCE_TRIES; n++) {
-		rc = force && runs(&i) ? launch_stop(&i, true, e) : 0;
+		rc = force && inst_runs(&i) ? launch_stop(&i, true, e) : 0;
 		if (rc == 0)
 			rc = inst_delete(&i, e);
-		if (rc == 0 || !force || !runs(&i))
+		if (rc == 0 || !force || !inst_runs(&i))
 			break;
 	}
 	if (rc == 0)

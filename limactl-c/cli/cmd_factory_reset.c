@@ -44,13 +44,12 @@ static int empty(const char *dir, struct err *e)
 static int reset(const struct inst *i, struct err *e)
 {
 	auto_free char *protect = path_in(i->dir, PATH_PROTECTED);
-	enum inst_status st = inst_status(i);
 	auto_hold hold = INST_HOLD_INIT;
 
 	if (fs_exists(protect))
 		return err_set(e, ERR_STATE, "instance \"%s\" is protected from a factory reset: `limactl-c unprotect %s` lifts that",
 			       i->name, i->name);
-	if ((st == INST_RUNNING || st == INST_ORPHAN) && launch_stop(i, true, e) < 0)
+	if (inst_runs(i) && launch_stop(i, true, e) < 0)
 		return -1;
 	if (inst_hold(i, &hold, e) < 0 || empty(i->dir, e) < 0)
 		return -1;

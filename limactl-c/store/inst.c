@@ -159,6 +159,13 @@ enum inst_status inst_status(const struct inst *i)
 	return INST_STOPPED;
 }
 
+bool inst_runs(const struct inst *i)
+{
+	enum inst_status status = inst_status(i);
+
+	return status == INST_RUNNING || status == INST_ORPHAN;
+}
+
 const char *inst_status_word(enum inst_status s)
 {
 	static const char *const words[] = {
@@ -227,16 +234,22 @@ void inst_release(struct inst_hold *h)
 	*h = (struct inst_hold)INST_HOLD_INIT;
 }
 
+int inst_check_unprotected(const struct inst *i, struct err *e)
+{
+	auto_free char *protect = path_in(i->dir, PATH_PROTECTED);
+
+	if (!fs_exists(protect))
+		return 0;
+	return err_set(e, ERR_STATE, "instance \"%s\" is protected: `limactl-c unprotect %s` lets it be deleted", i->name, i->name);
+}
+
 int inst_delete(const struct inst *i, struct err *e)
 {
-	auto_free char *protect = path_in(i->dir, PATH_PROTECTED), *home = paths_home(e);
+	auto_free char *home = paths_home(e);
 	auto_hold hold = INST_HOLD_INIT;
 
-	if (!home)
+	if (!home || inst_check_unprotected(i, e) < 0)
 		return -1;
-	if (fs_exists(protect))
-		return err_set(e, ERR_STATE, "instance \"%s\" is protected: `limactl-c unprotect %s` lets it be deleted", i->name,
-			       i->name);
 	/* Held to the end, so that no start gets in between. */
 	if (inst_hold(i, &hold, e) < 0)
 		return -1;

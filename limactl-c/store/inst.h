@@ -43,10 +43,12 @@ int inst_create_by(const char *name, int (*fill)(const char *dir, const void *ar
 int inst_clone(const struct inst *i, const char *name, struct inst *out, struct err *e);
 /* Gives a stopped instance another name; i stays as it is. */
 int inst_rename(const struct inst *i, const char *name, struct inst *out, struct err *e);
+int inst_check_unprotected(const struct inst *i, struct err *e); /* may it be deleted? */
 /* Removes the folder; refused when protected or not stopped. */
 int inst_delete(const struct inst *i, struct err *e);
 
 enum inst_status inst_status(const struct inst *i);
+bool inst_runs(const struct inst *i); /* host agent or machine is alive */
 const char *inst_status_word(enum inst_status s); /* Lima's: Stopped, Running, Broken */
 
 /* Takes one of the locks; the descriptor holds it (inheritable when keep). ERR_EXISTS: another process holds it, or the

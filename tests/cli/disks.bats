@@ -289,6 +289,11 @@ is_used_by() { equals "$(user_of "$1")" "$2"; }
 		run -1 limactl-c $how one
 		contains "$output" 'limactl-c unprotect one'
 	done
+	# It is asked before anything is stopped.
+	limactl-c start --tty=false one
+	run -1 limactl-c delete -f one
+	equals "$(limactl-c list --format '{{.Status}}' one)" Running
+	limactl-c stop --tty=false one
 	limactl-c unprotect one
 	run -0 limactl-c unprotect one
 	contains "$output" "isn't protected"
