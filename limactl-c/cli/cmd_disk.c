@@ -55,6 +55,8 @@ static int run_resize(const struct call *call, struct err *e)
 	if (parse_size(o->size, &size, e) < 0 || disk_open(call->arg[0], &d, e) < 0)
 		return -1;
 	user = disk_user(&d);
+	if (user && !*user)
+		return err_set(e, ERR_STATE, "disk \"%s\" cannot be resized: another process uses it; stop that first", d.name);
 	if (user)
 		return err_set(e, ERR_STATE, "disk \"%s\" cannot be resized: instance \"%s\" uses it; stop that first", d.name,
 			       strrchr(user, '/') ? strrchr(user, '/') + 1 : user);

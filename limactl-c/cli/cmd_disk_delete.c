@@ -74,6 +74,8 @@ static int may_delete(const struct disk *d, struct wishes *w, struct err *e)
 	auto_free char *user = disk_user(d);
 	auto_buf by = BUF_INIT(NAMES_MAX);
 
+	if (user && !*user)
+		return err_set(e, ERR_STATE, "cannot delete disk \"%s\" in use by another process", d->name);
 	if (user)
 		return err_set(e, ERR_STATE, "cannot delete disk \"%s\" in use by instance \"%s\"", d->name, base_name(user));
 	if (referred_by(d->name, w, &by, e) < 0)
@@ -135,7 +137,9 @@ static int unlock_one(const char *name, struct err *e)
 		return rc;
 	was_marked = disk_is_marked(&d);
 	user = disk_user(&d);
-	if (user)
+	if (user && !*user)
+		say_warn("Cannot unlock disk \"%s\" used by another process", name);
+	else if (user)
 		say_warn("Cannot unlock disk \"%s\" used by running instance \"%s\"", name, base_name(user));
 	else if (was_marked)
 		say_info("Unlocked disk \"%s\" (%s)", name, d.dir);
