@@ -108,8 +108,7 @@ int bootfiles_of_iso(const char *iso, char **kernel, char **initrd, char **args,
 		return -1;
 	plain = xasprintf("%s/kernel", dir);
 	file = xasprintf("%s/args", dir);
-	*kernel = bootfiles_kernel(plain, e);
-	if (!*kernel || io_read_file(file, &text, e) < 0)
+	if (io_read_file(file, &text, e) < 0 || !(*kernel = bootfiles_kernel(plain, e)))
 		return -1;
 	*initrd = xasprintf("%s/initrd", dir);
 	*args = xstrdup(text.data ? text.data : "");

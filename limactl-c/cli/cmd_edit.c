@@ -44,18 +44,16 @@ static int by_hand(struct setup *s, const struct call *call, const char *what, s
 	return setup_take(s, text.data, text.len, e);
 }
 
-/* 1: s->text was changed, by the options or by hand; 0: it was not. */
-static int change(struct setup *s, const struct call *call, bool is_new, const char *what, struct err *e)
+/* 1: s->text is another than before, by the options or by hand; 0: it is not. */
+static int change(struct setup *s, const struct buf *before, const struct call *call, bool is_new, const char *what,
+		  struct err *e)
 {
 	const struct edit_cmd_opts *o = call->opts;
-	auto_buf before = BUF_INIT(SETUP_TEXT_MAX);
-	int rc;
+	int rc = edit_given(&o->edit) ? setup_edit(s, &o->edit, is_new, e) : by_hand(s, call, what, e);
 
-	buf_add(&before, s->text.len ? s->text.data : "", s->text.len);
-	rc = edit_given(&o->edit) ? setup_edit(s, &o->edit, is_new, e) : by_hand(s, call, what, e);
 	if (rc < 0)
 		return -1;
-	if (before.len != s->text.len || memcmp(before.data, s->text.data, before.len) != 0)
+	if (before->len != s->text.len || memcmp(before->data, s->text.data, before->len) != 0)
 		return 1;
 	say_info("%s stays as it is: nothing was changed", what);
 	return 0;
@@ -108,7 +106,7 @@ static int change_instance(const struct inst *i, const struct call *call, const 
 	if ((edit_given(&o->edit) && inst_hold(i, &hold, e) < 0) || setup_read_inst(&s, i, e) < 0)
 		return -1;
 	buf_add(&before, s.text.len ? s.text.data : "", s.text.len);
-	rc = change(&s, call, false, what, e);
+	rc = change(&s, &before, call, false, what, e);
 	if (rc <= 0)
 		return rc;
 	if (make_check(i, &s, e) < 0 || (!edit_given(&o->edit) && inst_hold(i, &hold, e) < 0) ||
@@ -124,9 +122,8 @@ static int edit_instance(const struct inst *i, const struct call *call, struct e
 {
 	const struct edit_cmd_opts *o = call->opts;
 	auto_free char *what = xasprintf("instance \"%s\"", i->name);
-	enum inst_status status = inst_status(i);
 
-	if (status == INST_RUNNING || status == INST_ORPHAN)
+	if (inst_runs(i))
 		return err_set(e, ERR_STATE, "%s is running: stop it first", what);
 	if (change_instance(i, call, what, e) < 0)
 		return -1;
@@ -181,7 +178,7 @@ static int edit_file(const char *path, const struct call *call, struct err *e)
 	if (setup_read(&s, path, e) < 0)
 		return -1;
 	buf_add(&before, s.text.len ? s.text.data : "", s.text.len);
-	rc = change(&s, call, true, what, e);
+	rc = change(&s, &before, call, true, what, e);
 	if (rc <= 0)
 		return rc;
 	if (check_file(&s, e) < 0 || store_file(real, &s, &before, st.st_mode & 0777, e) < 0) {

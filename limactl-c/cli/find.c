@@ -53,20 +53,34 @@ static bool refuses_direct_boot(const struct cfg *c)
 	return where_given(c, "guest.directBoot") && !c->guest.direct_boot;
 }
 
-/* The words a template gives its kernel, as it says them now. */
-static const char *template_args(const struct cfg *c)
+static bool same(const char *a, const char *b)
 {
-	for (size_t i = 0; i < c->images; i++)
-		if (!strcmp(c->image[i].arch, c->arch) && c->image[i].kernel.location)
-			return c->image[i].kernel.cmdline;
-	return NULL;
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+/* The words a template gives its kernel, as it says them now: of the image that gave those of the former start, which need not
+ * have been the first, else of the first. */
+static const char *template_args(const struct cfg *c, const char *former)
+{
+	const struct cfg_image *first = NULL;
+
+	for (size_t i = 0; i < c->images; i++) {
+		const struct cfg_image *im = &c->image[i];
+
+		if (strcmp(im->arch, c->arch) || !im->kernel.location)
+			continue;
+		if (same(im->kernel.cmdline, former))
+			return former;
+		first = first ? first : im;
+	}
+	return first ? first->kernel.cmdline : NULL;
 }
 
 /* How it booted, unless the configuration asks for another way by now. */
 static bool reuse_boot(struct found *f, const struct cfg *c, const struct plan *former)
 {
 	const char *initrd = former->initrd_base ? former->initrd_base : former->initrd;
-	const char *args = f->iso ? former->boot_args : template_args(c);
+	const char *args = f->iso ? former->boot_args : template_args(c, former->boot_args);
 
 	if (f->iso ? refuses_direct_boot(c) : !c->guest.direct_boot)
 		return true;

@@ -89,7 +89,7 @@ int make_instance(const struct make *m, struct inst *out, bool *existed, struct 
 		return found > 0 ? 0 : -1;
 	}
 	if (paths_check_dir(s.inst_dir, e) < 0 || setup_check(&s, e) < 0 ||
-	    setup_plan(&s, s.inst_name, s.inst_dir, NULL, e) < 0)
+	    setup_plan(&s, NULL, e) < 0)
 		return -1;
 	if (s.host.uid == 0)
 		say_info("Running as root, which is not needed: any user can run instances");
@@ -151,16 +151,18 @@ int make_ready(const struct inst *i, const struct edit *edit, const struct setup
 	CLEANUP(plan_free) struct plan former = { 0 };
 	auto_hold hold = INST_HOLD_INIT;
 	auto_setup s = SETUP_INIT;
+	bool changes = edit && edit_given(edit);
 
 	/* Two changes at once would leave one of them. */
-	if (edit && edit_given(edit) && inst_hold(i, &hold, e) < 0)
+	if (changes && inst_hold(i, &hold, e) < 0)
 		return -1;
 	load_former(i, &former);
 	if (read_edited(&s, i, edit, rules, e) < 0 || setup_check(&s, e) < 0 ||
-	    check_disk(&former, &s, e) < 0 || setup_plan(&s, i->name, i->dir, former.name ? &former : NULL, e) < 0 ||
+	    check_disk(&former, &s, e) < 0 || setup_plan(&s, former.name ? &former : NULL, e) < 0 ||
 	    images_grow(&s.plan, &former, e) < 0)
 		return -1;
-	if (!same_text(i, &s.text) && fs_write_atomic(s.label, s.text.data, s.text.len, 0644, e) < 0)
+	/* Who changes nothing does not hold it: what the file says by now is somebody else's change. */
+	if (changes && !same_text(i, &s.text) && fs_write_atomic(s.label, s.text.data, s.text.len, 0644, e) < 0)
 		return -1;
 	return write_plan(&s, e);
 }

@@ -257,21 +257,21 @@ int setup_possible(struct setup *s, struct err *e)
 
 int setup_check_quietly(struct setup *s, struct err *e)
 {
-	struct findings f = { 0 };
+	struct findings *f = &s->findings;
 	size_t i = 0;
 	int rc;
 
 	s->rules.lenient = true;
-	rc = check(s, &f, e);
-	findings_sort(&f);
-	while (i < f.count && f.item[i].warning)
+	rc = check(s, f, e);
+	findings_sort(f);
+	while (i < f->count && f->item[i].warning)
 		i++;
-	if (rc < 0 && i < f.count) {
-		auto_free char *line = finding_line(&f.item[i]);
+	if (rc < 0 && i < f->count) {
+		auto_free char *line = finding_line(&f->item[i]);
 
 		err_set(e, ERR_INVALID, "%s", line);
 	}
-	findings_fini(&f);
+	findings_fini(f);
 	return rc;
 }
 
@@ -293,7 +293,7 @@ static int find_disks(struct setup *s, struct plan_extra *extra, struct err *e)
 	return 0;
 }
 
-int setup_plan(struct setup *s, const char *name, const char *dir, const struct plan *former, struct err *e)
+int setup_plan(struct setup *s, const struct plan *former, struct err *e)
 {
 	struct plan_extra extra[PLAN_EXTRA_MAX] = { 0 };
 	struct plan_images images;
@@ -309,7 +309,7 @@ int setup_plan(struct setup *s, const char *name, const char *dir, const struct 
 	images = found_images(&s->found);
 	images.extra = extra;
 	images.extras = s->cfg.additional_disks < PLAN_EXTRA_MAX ? s->cfg.additional_disks : PLAN_EXTRA_MAX;
-	return plan_make(&s->cfg, &s->host, &images, name, dir, &s->plan, e);
+	return plan_make(&s->cfg, &s->host, &images, s->inst_name, s->inst_dir, &s->plan, e);
 }
 
 static int read_one(const char *name, void (*each)(void *arg, const struct inst *i, const struct cfg *c), void *arg,

@@ -86,6 +86,6 @@ int setup_check_quietly(struct setup *s, struct err *e);
 int setup_possible(struct setup *s, struct err *e);
 
 /* Fetches the images, unless the instance's former plan (may be NULL) knows them, and makes s->plan. */
-int setup_plan(struct setup *s, const char *name, const char *dir, const struct plan *former, struct err *e);
+int setup_plan(struct setup *s, const struct plan *former, struct err *e);
 
 #endif

@@ -295,3 +295,40 @@ start_in_vain() { run -1 limactl-c start b "$@"; }
 	start_in_vain
 	equals "$(plan boot)" direct
 }
+
+@test "a start that changes nothing leaves alone what another command changes meanwhile" {
+	qemu-img create -q -f qcow2 disk 100M
+	template "$PWD/disk" </dev/null
+	create
+	mkdir bin
+	printf '#!/bin/sh\nexit 1\n' >bin/qemu-system-x86_64
+	printf '#!/bin/sh\nlimactl-c edit --tty=false b --cpus 3 >&2\nexec "%s" "$@"\n' "$(command -v qemu-img)" >bin/qemu-img
+	chmod 755 bin/*
+	sed -i 's/^disk: .*/disk: 2GiB/' "$LIMA_HOME/b/lima.yaml"
+	PATH=$PWD/bin:$PATH start_in_vain --tty=false
+	equals "$(grep -E '^(cpus|disk):' "$LIMA_HOME/b/lima.yaml")" $'cpus: 3\ndisk: 2GiB'
+}
+
+@test "a restart keeps the words of the image that was taken, first or not" {
+	qemu-img create -q -f qcow2 disk 100M
+	echo kernel >kernel
+	cat >t.yaml <<-YAML
+		images:
+		- {location: "$PWD/none", arch: x86_64, kernel: {location: "$PWD/kernel", cmdline: "of=the-first"}}
+		- {location: "$PWD/disk", arch: x86_64, kernel: {location: "$PWD/kernel", cmdline: "of=the-second"}}
+		arch: x86_64
+		memory: 512MiB
+		disk: 1GiB
+	YAML
+	create
+	contains "$(plan cmdline)" of=the-second
+	mkdir bin
+	printf '#!/bin/sh\nexit 1\n' >bin/qemu-system-x86_64
+	chmod 755 bin/qemu-system-x86_64
+	PATH=$PWD/bin:$PATH start_in_vain --tty=false
+	contains "$(plan cmdline)" of=the-second
+	# Once the template says others, those.
+	sed -i 's/of=the-second/of=another/' "$LIMA_HOME/b/lima.yaml"
+	PATH=$PWD/bin:$PATH start_in_vain --tty=false
+	contains "$(plan cmdline)" of=the-first
+}

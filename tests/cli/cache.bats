@@ -182,6 +182,12 @@ digest() { echo "$1:$("$1sum" "$W/$2" | cut -d ' ' -f 1)"; }
 	mkdir "$LIMA_HOME/_templates"
 	sed -e "s|$URL/disk.qcow2|cache:named.qcow2|" -e '/kernel:/d' -e '/initrd:/d' -e '/^guest:/d' "$LIMA_HOME/t.yaml" >"$LIMA_HOME/_templates/mine.yaml"
 	rm -rf "$LIMA_HOME/one/"{plan.json,disk}
+	# Of a template that cannot be read nobody knows what it names: nothing is removed.
+	echo 'base: ./none.yaml' >"$LIMA_HOME/_templates/bad.yaml"
+	run -1 limactl-c prune --keep-referred
+	contains "$output" none.yaml
+	equals "$(objects)" 4
+	rm "$LIMA_HOME/_templates/bad.yaml"
 	limactl-c prune --keep-referred
 	equals "$(objects)" 4 # kernel is lost.qcow2 too
 	rm -r "$LIMA_HOME/_templates"
