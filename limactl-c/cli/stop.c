@@ -1,8 +1,10 @@
 /* Stopping an instance, whatever is left of it. */
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "lib/cleanup.h"
+#include "limactl-c/base/jsonx.h"
 #include "limactl-c/cli/haclient.h"
 #include "limactl-c/cli/launch.h"
 #include "limactl-c/cli/say.h"
@@ -26,12 +28,18 @@ static bool wait_stopped(const struct inst *i)
 	return false;
 }
 
-static int ask(const struct inst *i, bool force, struct err *e)
+/* *killed: the guest did not power off, so the host agent ended its machine. */
+static int ask(const struct inst *i, bool force, bool *killed, struct err *e)
 {
 	struct hac_answer a = HAC_ANSWER_INIT;
 	int rc = hac_request(i->dir, "POST", "/v1/stop", force ? "{\"force\":true}" : "{}",
 			    force ? STOP_FORCE_MS : STOP_MS, &a, e);
+	struct err ignored = { 0 };
+	struct jx *o = rc == 0 && a.body.data ? jx_parse(a.body.data, a.body.len, "stop", &ignored) : NULL;
+	const char *state = jx_as_string(jx_member(o, "state"));
 
+	*killed = state && !strcmp(state, "killed");
+	jx_free(o);
 	buf_free(&a.body);
 	return rc;
 }
@@ -54,8 +62,9 @@ static void sweep(const struct inst *i)
 static int stop_forced(const struct inst *i, struct err *e)
 {
 	struct err ignored = { 0 };
+	bool killed;
 
-	if (inst_status(i) == INST_RUNNING && ask(i, true, &ignored) == 0 && wait_stopped(i))
+	if (inst_status(i) == INST_RUNNING && ask(i, true, &killed, &ignored) == 0 && wait_stopped(i))
 		return 0;
 	if (inst_kill(i, e) < 0)
 		return -1;
@@ -65,12 +74,16 @@ static int stop_forced(const struct inst *i, struct err *e)
 
 static int stop_orderly(const struct inst *i, struct err *e)
 {
+	bool killed;
+
 	if (inst_status(i) == INST_ORPHAN)
 		return err_set(e, ERR_STATE,
 			       "the machine of instance \"%s\" runs without its host agent: `limactl-c start %s` takes it "
 			       "over, `limactl-c stop -f %s` ends it", i->name, i->name, i->name);
-	if (ask(i, false, e) < 0)
+	if (ask(i, false, &killed, e) < 0)
 		return err_wrap(e, "stop of instance \"%s\" (stop -f ends it at once)", i->name);
+	if (killed)
+		say_warn("The guest did not power off in time: its machine was killed, and what it had not written to its disk is lost");
 	if (!wait_stopped(i))
 		return err_set(e, ERR_TIMEOUT, "instance \"%s\" did not end (stop -f ends it at once)", i->name);
 	return 0;

@@ -16,7 +16,7 @@
 #include "limactl-c/store/paths.h"
 
 enum {
-	POWERDOWN_MS = 30000,      /* from the power button to the end, then it is killed */
+	POWERDOWN_MS = 180000,     /* from the power button to the end, then it is killed */
 	POWERDOWN_EARLY_MS = 5000, /* while nobody in the guest can hear the button yet */
 	KILL_MS = 10000,
 	SERIAL_LINES = 20, /* of the console are looked at for the guest's last words */
@@ -87,7 +87,7 @@ static void finish(struct ha *ha)
 	if (ha->exit_code)
 		answer(&ha->enders, 500, why);
 	else
-		answer(&ha->enders, 200, "stopped");
+		answer(&ha->enders, 200, ha->cut_off ? "killed" : "stopped");
 	loop_stop(ha->loop);
 }
 
@@ -142,6 +142,14 @@ static void on_end_deadline(void *ctx)
 		return;
 	}
 	log_warn("the guest did not power off in time: its machine is killed");
+	ha->cut_off = true;
+	kill_now(ha);
+}
+
+static void no_button(struct ha *ha, const struct err *e)
+{
+	log_warn("the power button does not work (%s): the machine is killed", e->msg);
+	ha->cut_off = true;
 	kill_now(ha);
 }
 
@@ -152,10 +160,8 @@ static void press_button(struct ha *ha)
 	deadline_in(ha->end_deadline, ha->agent_known ? POWERDOWN_MS : POWERDOWN_EARLY_MS);
 	if (guest_is_up(ha->guest))
 		guest_send_power_off(ha->guest);
-	if (life_operation(ha, VMCTL_POWERDOWN, &e) < 0) {
-		log_warn("the power button does not work (%s): the machine is killed", e.msg);
-		kill_now(ha);
-	}
+	if (life_operation(ha, VMCTL_POWERDOWN, &e) < 0)
+		no_button(ha, &e);
 }
 
 static void stop_now(struct ha *ha)
@@ -331,12 +337,6 @@ static void failed_save(struct ha *ha, const struct err *e)
 	failed_back(ha, e);
 }
 
-static void failed_powerdown(struct ha *ha, const struct err *e)
-{
-	log_warn("the power button does not work (%s): the machine is killed", e->msg);
-	kill_now(ha);
-}
-
 static const struct {
 	const char *doing;
 	void (*done)(struct ha *ha);
@@ -348,7 +348,7 @@ static const struct {
 	[VMCTL_RESUME] = { "being resumed", done_resume, failed_back },
 	[VMCTL_SAVE] = { "being saved", done_save, failed_save },
 	[VMCTL_RESTORE] = { "being restored", done_restore, failed_restore },
-	[VMCTL_POWERDOWN] = { "being stopped", done_powerdown, failed_powerdown },
+	[VMCTL_POWERDOWN] = { "being stopped", done_powerdown, no_button },
 };
 
 const char *life_doing(const struct ha *ha)

@@ -44,6 +44,7 @@ struct ha {
 	bool stop_wanted;          /* as soon as the operation under way is over */
 	bool guest_off;            /* the guest is powering itself off */
 	bool killed;               /* by us */
+	bool cut_off;              /* killed since the guest did not power off when it was asked to */
 	bool machine_left;         /* it goes on without us: its files stay */
 	bool ended;
 	int exit_code;

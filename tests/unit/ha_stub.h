@@ -145,7 +145,8 @@ static int stub_powerdown(struct vm *vm, struct err *e)
 	(void)e;
 	if (drv.deaf)
 		return 0;
-	machine_goes();
+	if (!drv.fail)
+		machine_goes();
 	return operation(VM_OFF);
 }
 

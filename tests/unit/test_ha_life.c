@@ -148,6 +148,16 @@ static void a_paused_machine_is_stopped_by_its_button(void **state)
 	assert_int_equal(drv.kills, 0);
 }
 
+static void a_guest_that_cannot_be_powered_off_is_killed_which_is_said(void **state)
+{
+	(void)state;
+	start();
+	drv.fail = "no button";
+	expect("POST", "/v1/stop", "", "200", "{\"state\":\"killed\"}");
+	assert_int_equal(drv.kills, 1);
+	assert_int_equal(ha->exit_code, 0);
+}
+
 static void stop_by_force(void **state)
 {
 	(void)state;
@@ -274,6 +284,7 @@ int main(void)
 		T(a_failed_restore_can_be_tried_again),
 		T(a_failed_save_goes_on),
 		T(a_paused_machine_is_stopped_by_its_button),
+		T(a_guest_that_cannot_be_powered_off_is_killed_which_is_said),
 		T(stop_by_force),
 		T(signals_stop_and_then_kill),
 		T(a_machine_that_dies_ends_the_instance),
