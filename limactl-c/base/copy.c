@@ -87,10 +87,12 @@ int copy_file(const char *from, const char *to, struct err *e)
 		return err_errno(e, "open %s", from);
 	out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (out < 0)
-		return err_errno(e, "create %s", to);
+		return fs_write_error(to, e);
 	if ((!copy_share_blocks(in, out) && copy_data(in, out, st.st_size) < 0) || fchmod(out, st.st_mode & 07777) < 0 ||
-	    fsync(out) < 0)
-		return err_errno(e, "copy %s to %s", from, to);
+	    fsync(out) < 0) {
+		fs_write_error(to, e);
+		return err_wrap(e, "copy %s", from);
+	}
 	return 0;
 }
 

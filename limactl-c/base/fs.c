@@ -73,15 +73,26 @@ int fs_sync_parent(const char *path, struct err *e)
 	return fs_sync_dir(dir, e);
 }
 
+int fs_write_error(const char *path, struct err *e)
+{
+	int saved = errno;
+
+	if (saved != ENOSPC && saved != EDQUOT)
+		return err_errno(e, "cannot write %s", path);
+	err_set(e, ERR_SYS, "no free disk space for %s", path);
+	e->errnum = saved;
+	return -1;
+}
+
 int fs_write_atomic(const char *path, const void *p, size_t n, mode_t mode, struct err *e)
 {
 	auto_free char *end = xasprintf(".%ld" FS_WRITTEN, (long)getpid()), *tmp = xasprintf("%s.XXXXXX%s", path, end);
 	auto_close int fd = mkostemps(tmp, (int)strlen(end), O_CLOEXEC);
 
 	if (fd < 0)
-		return err_errno(e, "create %s", tmp);
+		return fs_write_error(tmp, e);
 	if (io_write_full(fd, p, n) < 0 || fchmod(fd, mode) < 0 || fsync(fd) < 0 || rename(tmp, path) < 0) {
-		err_errno(e, "write %s", path);
+		fs_write_error(path, e);
 		unlink(tmp);
 		return -1;
 	}

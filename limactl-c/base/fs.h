@@ -22,6 +22,9 @@ int fs_write_atomic(const char *path, const void *p, size_t n, mode_t mode, stru
 int fs_sync_dir(const char *dir, struct err *e);
 int fs_sync_parent(const char *path, struct err *e); /* of the folder path is in */
 
+/* The sentence for a failed write, by errno: a full disk is named as such. -1. */
+int fs_write_error(const char *path, struct err *e);
+
 char *fs_parent(const char *path); /* the folder path is in, malloc'd; "." for a name alone */
 
 /* Removes a file or a whole folder, not following symlinks; what is not there is no error. */

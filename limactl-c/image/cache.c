@@ -119,7 +119,7 @@ static int lock(const struct cache *c, struct err *e)
 	int r;
 
 	if (fd < 0)
-		return newfile_write_error(path, e);
+		return fs_write_error(path, e);
 	do {
 		r = flock(fd, LOCK_EX);
 	} while (r < 0 && errno == EINTR);
@@ -205,7 +205,7 @@ int cache_link(const struct cache *c, enum cache_kind kind, const char *key, con
 	if (unlink(tmp) < 0 && errno != ENOENT)
 		return err_errno(e, "cannot remove %s", tmp);
 	if (symlink(target, tmp) < 0 || rename(tmp, path) < 0)
-		return newfile_write_error(path, e);
+		return fs_write_error(path, e);
 	return fs_sync_dir(dir, e);
 }
 

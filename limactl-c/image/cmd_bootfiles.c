@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "lib/io.h"
+#include "limactl-c/base/fs.h"
 #include "limactl-c/image/boot_config.h"
 #include "limactl-c/image/command.h"
 #include "limactl-c/image/newfile.h"
@@ -23,7 +24,7 @@ static int append(const char *iso, const char *member, const struct newfile *f, 
 	if (sink_open(&s, f, NULL, e) < 0 || unpack_member(iso, member, &s, e) < 0 || hash_end(s.hash, &got, e) < 0)
 		return -1;
 	/* Zeros at its end were left out. */
-	return ftruncate(f->fd, at + (off_t)s.len) < 0 ? newfile_write_error(f->tmp, e) : 0;
+	return ftruncate(f->fd, at + (off_t)s.len) < 0 ? fs_write_error(f->tmp, e) : 0;
 }
 
 /* A configuration as text; ERR_NOTFOUND also when it is larger than any that a loader reads. */
@@ -38,7 +39,7 @@ static int read_config(const char *iso, const char *member, const struct newfile
 	else
 		rc = lseek(scratch->fd, 0, SEEK_SET) < 0 ? err_errno(e, "seek in %s", scratch->tmp) :
 							   io_read_end(scratch->fd, member, text, e);
-	return ftruncate(scratch->fd, 0) < 0 ? newfile_write_error(scratch->tmp, e) : rc;
+	return ftruncate(scratch->fd, 0) < 0 ? fs_write_error(scratch->tmp, e) : rc;
 }
 
 /* The first loader's configuration that is there and names what we need. scratch is empty before and after. */

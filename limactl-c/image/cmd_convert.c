@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "limactl-c/base/copy.h"
+#include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/image/command.h"
 #include "limactl-c/image/disk_image.h"
@@ -26,7 +27,7 @@ static int write_block(const struct newfile *f, const unsigned char *p, size_t n
 		if (k < 0 && errno == EINTR)
 			continue;
 		if (k < 0)
-			return newfile_write_error(f->tmp, e);
+			return fs_write_error(f->tmp, e);
 		done += (size_t)k;
 	}
 	return 0;
@@ -58,7 +59,7 @@ static int convert(const struct disk_image *d, const struct newfile *f, struct e
 	if (disk_image_raw_fd(d) >= 0 && copy_share_blocks(disk_image_raw_fd(d), f->fd))
 		return 0;
 	if (ftruncate(f->fd, (off_t)from->size) < 0)
-		return newfile_write_error(f->tmp, e);
+		return fs_write_error(f->tmp, e);
 	for (uint64_t at = 0; at < from->size; at += step) {
 		long k = from->read(from->arg, at, block, step, e);
 

@@ -12,6 +12,7 @@
 #include <linux/fs.h>
 
 #include "lib/io.h"
+#include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
 
 enum {
@@ -52,7 +53,7 @@ static int copy_base(int from, const struct newfile *to, struct err *e)
 		if (errno == ENOSPC || errno == EDQUOT)
 			break;
 	}
-	return newfile_write_error(to->tmp, e);
+	return fs_write_error(to->tmp, e);
 }
 
 /* Leaves the descriptor at the end of the file, at a multiple of ALIGN. */
@@ -64,7 +65,7 @@ static int pad(const struct newfile *to, struct err *e)
 	if (at < 0)
 		return err_errno(e, "seek in %s", to->tmp);
 	if (at % ALIGN && io_write_full(to->fd, zeros, (size_t)(ALIGN - at % ALIGN)) < 0)
-		return newfile_write_error(to->tmp, e);
+		return fs_write_error(to->tmp, e);
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 
 #include "lib/buf.h"
 #include "lib/io.h"
+#include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/image/iso_tree.h"
 
@@ -242,7 +243,7 @@ static int copy_file(const struct newfile *to, const struct iso_node *n, struct 
 			return err_set(e, ERR_INVALID, "%s became shorter while it was read", n->host_path);
 		memset(chunk + part, 0, whole - part);
 		if (io_write_full(to->fd, chunk, whole) < 0)
-			return newfile_write_error(to->tmp, e);
+			return fs_write_error(to->tmp, e);
 		left -= part;
 	}
 	return 0;
@@ -261,9 +262,9 @@ int iso_write(const struct newfile *to, const char *label, const struct manifest
 	if (make_meta(&meta, &t, label, sectors) < 0)
 		return err_set(e, ERR_INVALID, "too many files");
 	if (io_write_full(to->fd, meta.data, meta.len) < 0)
-		return newfile_write_error(to->tmp, e);
+		return fs_write_error(to->tmp, e);
 	for (size_t i = t.folders; i < t.nodes; i++)
 		if (copy_file(to, &t.node[i], e) < 0)
 			return -1;
-	return ftruncate(to->fd, (off_t)sectors * ISO_SECTOR) < 0 ? newfile_write_error(to->tmp, e) : 0;
+	return ftruncate(to->fd, (off_t)sectors * ISO_SECTOR) < 0 ? fs_write_error(to->tmp, e) : 0;
 }

@@ -47,13 +47,6 @@ void newfile_clean_on_signals(void)
 	}
 }
 
-int newfile_write_error(const char *path, struct err *e)
-{
-	if (errno == ENOSPC || errno == EDQUOT)
-		return err_set(e, ERR_SYS, "no free disk space for %s", path);
-	return err_errno(e, "cannot write %s", path);
-}
-
 /* False when the file at path is no longer the one behind fd: its writer renamed or removed it while we waited. */
 static bool still_named(int fd, const char *path)
 {
@@ -79,7 +72,7 @@ static int open_locked(struct newfile *f, const char *tmp, struct err *e)
 		auto_close int fd = open(tmp, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 
 		if (fd < 0)
-			return newfile_write_error(tmp, e);
+			return fs_write_error(tmp, e);
 		if (lock_wait(fd) < 0)
 			return err_errno(e, "cannot lock %s", tmp);
 		if (!still_named(fd, tmp))
@@ -116,9 +109,9 @@ int newfile_commit(struct newfile *f, const char *path, mode_t mode, bool sync, 
 	if (fchmod(f->fd, mode) < 0)
 		return err_errno(e, "cannot set the mode of %s", f->tmp);
 	if (sync && fsync(f->fd) < 0)
-		return newfile_write_error(f->tmp, e);
+		return fs_write_error(f->tmp, e);
 	if (rename(f->tmp, path) < 0)
-		return newfile_write_error(path, e);
+		return fs_write_error(path, e);
 	replace_open(f->tmp, NULL);
 	free(steal(&f->tmp));
 	close(steal_fd(&f->fd));

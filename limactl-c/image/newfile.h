@@ -42,7 +42,4 @@ void newfile_sweep(const char *dir);
 /* From now on SIGINT, SIGTERM and SIGHUP remove the open temporary files before they end the process. */
 void newfile_clean_on_signals(void);
 
-/* The sentence for a failed write: a full disk is named as such. */
-int newfile_write_error(const char *path, struct err *e);
-
 #endif

@@ -6,6 +6,7 @@
 
 #include "lib/io.h"
 #include "limactl-c/base/copy.h"
+#include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
 
 enum { CHUNK = 64 * 1024, HOLE_MIN = 4096 };
@@ -72,7 +73,7 @@ int sink_write(struct sink *s, const void *p, size_t n, struct err *e)
 			return err_errno(e, "seek in %s", s->to->tmp);
 		return 0;
 	}
-	return io_write_full(s->to->fd, p, n) < 0 ? newfile_write_error(s->to->tmp, e) : 0;
+	return io_write_full(s->to->fd, p, n) < 0 ? fs_write_error(s->to->tmp, e) : 0;
 }
 
 int sink_copy(struct sink *s, int fd, struct err *e)
@@ -96,7 +97,7 @@ int sink_copy(struct sink *s, int fd, struct err *e)
 int sink_end(struct sink *s, struct digest *sha256, struct err *e)
 {
 	if (ftruncate(s->to->fd, (off_t)s->len) < 0)
-		return newfile_write_error(s->to->tmp, e);
+		return fs_write_error(s->to->tmp, e);
 	return hash_end(s->hash, sha256, e);
 }
 

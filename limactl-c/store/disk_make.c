@@ -1,5 +1,4 @@
 /* Making, growing and removing extra disks. */
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -19,13 +18,6 @@
 
 enum { QEMU_IMG_SECONDS = 60, SECTOR = 512 };
 
-static int failed(const char *doing, const char *path, struct err *e)
-{
-	if (errno == ENOSPC || errno == EDQUOT)
-		return err_set(e, ERR_SYS, "no free disk space for %s", path);
-	return err_errno(e, "cannot %s %s", doing, path);
-}
-
 static int qemu_img(const char *const *argv, struct err *e)
 {
 	struct spawn s = { .argv = argv, .seconds = QEMU_IMG_SECONDS };
@@ -42,7 +34,7 @@ static int sync_file(const char *path, struct err *e)
 {
 	auto_close int fd = open(path, O_RDWR | O_CLOEXEC);
 
-	return fd < 0 || fsync(fd) < 0 ? failed("write", path, e) : 0;
+	return fd < 0 || fsync(fd) < 0 ? fs_write_error(path, e) : 0;
 }
 
 struct content {
@@ -56,7 +48,7 @@ static int set_size(const char *path, int flags, uint64_t size, struct err *e)
 	auto_close int fd = open(path, O_WRONLY | O_CLOEXEC | flags, 0600);
 
 	if (fd < 0 || ftruncate(fd, (off_t)size) < 0 || fsync(fd) < 0)
-		return failed("write", path, e);
+		return fs_write_error(path, e);
 	return 0;
 }
 
@@ -85,9 +77,9 @@ static int fill(const char *dir, const void *arg, struct err *e)
 		return -1;
 	if (c->file) {
 		if (copy_file(c->file, path, e) < 0)
-			return e->errnum == ENOSPC ? err_set(e, ERR_SYS, "no free disk space for a copy of %s", c->file) : -1;
+			return -1;
 		if (chmod(path, 0600) < 0)
-			return failed("write", path, e);
+			return fs_write_error(path, e);
 		if (raw && round_up(path, e) < 0)
 			return -1;
 	} else if (raw) {

@@ -92,6 +92,29 @@ static void test_write_atomic_cleans_up(void **state)
 	assert_int_equal(entries(*state), 1);
 }
 
+/* A full disk has one sentence, whoever writes; who asks still sees which it was. */
+static void test_a_full_disk_is_named(void **state)
+{
+	static const struct {
+		int errnum;
+		const char *msg;
+	} rows[] = {
+		{ ENOSPC, "no free disk space for /x" },
+		{ EDQUOT, "no free disk space for /x" },
+		{ EACCES, "cannot write /x: Permission denied" },
+	};
+	struct err e;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		errno = rows[i].errnum;
+		assert_int_equal(fs_write_error("/x", &e), -1);
+		assert_string_equal(e.msg, rows[i].msg);
+		assert_int_equal(e.kind, ERR_SYS);
+		assert_int_equal(e.errnum, rows[i].errnum);
+	}
+}
+
 static void test_remove_tree(void **state)
 {
 	auto_free char *dir = xasprintf("%s/t/a/b", (char *)*state), *top = xasprintf("%s/t", (char *)*state);
@@ -166,7 +189,7 @@ static void test_free_space(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_mkdirs), T(test_write_atomic), T(test_write_atomic_cleans_up), T(test_remove_tree),
+		T(test_mkdirs), T(test_write_atomic), T(test_write_atomic_cleans_up), T(test_a_full_disk_is_named), T(test_remove_tree),
 		T(test_tail),   T(test_rotate),       T(test_free_space),
 	};
 
