@@ -13,7 +13,7 @@
 #include "limactl-c/image/lima_cache.h"
 #include "limactl-c/image/unpack.h"
 
-enum { OPT_DIGEST, OPT_NAME, OPT_TEXT };
+enum { OPT_DIGEST, OPT_TEXT };
 
 /* As large as a template may be. */
 #define TEXT_MAX (4ULL << 20)
@@ -22,7 +22,6 @@ struct request {
 	const struct cache *cache;
 	const char *location;
 	const struct digest *want; /* NULL: any */
-	const char *name;          /* to give to the object, or NULL */
 	bool text;                 /* a small file, as it is now */
 };
 
@@ -37,25 +36,25 @@ static bool is_packed(const struct request *r, const char *location)
 }
 
 /* What bytes with the digest `got` became in the cache: themselves, or what they unpack to. NULL when not there. */
-static char *cached(const struct request *r, const struct digest *got, struct digest *object)
+static char *cached(const struct request *r, const struct digest *got)
 {
 	auto_free char *key = xasprintf("sha256-%s", got->hex);
+	struct digest object = *got;
 
-	*object = *got;
-	if (is_packed(r, r->location) && !cache_follow(r->cache, CACHE_UNPACKED, key, object))
+	if (is_packed(r, r->location) && !cache_follow(r->cache, CACHE_UNPACKED, key, &object))
 		return NULL;
-	return cache_object(r->cache, object);
+	return cache_object(r->cache, &object);
 }
 
 /* The object for a wanted digest, by that alone. */
-static char *find_wanted(const struct request *r, struct digest *object)
+static char *find_wanted(const struct request *r)
 {
 	auto_free char *key = xasprintf("%s-%s", r->want->algo, r->want->hex);
 	struct digest sha256 = *r->want;
 
 	if (strcmp(r->want->algo, "sha256") != 0 && !cache_follow(r->cache, CACHE_DIGESTS, key, &sha256))
 		return NULL;
-	return cached(r, &sha256, object);
+	return cached(r, &sha256);
 }
 
 /* Unpacks into the cache the bytes of fd, from its begin, which have the digest `got`. */
@@ -87,13 +86,13 @@ static int remember_digest(const struct request *r, const struct digest *got, st
 }
 
 /* The URL's bytes of an earlier download; not taken when another digest is wanted now, or a text, which may change. */
-static char *find_url(const struct request *r, const char *key, struct digest *object)
+static char *find_url(const struct request *r, const char *key)
 {
 	struct digest got;
 
 	if (r->want)
-		return find_wanted(r, object);
-	return !r->text && cache_follow(r->cache, CACHE_URLS, key, &got) ? cached(r, &got, object) : NULL;
+		return find_wanted(r);
+	return !r->text && cache_follow(r->cache, CACHE_URLS, key, &got) ? cached(r, &got) : NULL;
 }
 
 /* A download that may take several tries. */
@@ -159,19 +158,20 @@ static bool take_from_lima(const struct request *r, const struct digest *key, st
 
 /* The bytes with the digest got are in f: what the URL was asked for. */
 static char *keep(const struct request *r, const struct digest *key, struct newfile *f, const struct digest *got,
-		  struct digest *object, struct err *e)
+		  struct err *e)
 {
-	*object = *got;
+	struct digest object = *got;
+
 	/* Links first: publishing lets the next process in, which must find them. They may dangle, that means "not there". */
 	if (remember_digest(r, got, e) < 0 || cache_link(r->cache, CACHE_URLS, key->hex, got, e) < 0)
 		return NULL;
-	if (is_packed(r, r->location) ? store_unpacked(r, f->fd, got, object, e) < 0
+	if (is_packed(r, r->location) ? store_unpacked(r, f->fd, got, &object, e) < 0
 					  : cache_publish(r->cache, f, got, 0444, e) < 0)
 		return NULL;
-	return cache_object(r->cache, object);
+	return cache_object(r->cache, &object);
 }
 
-static char *get_url(const struct request *r, struct digest *object, struct err *e)
+static char *get_url(const struct request *r, struct err *e)
 {
 	char validator[CACHE_VALIDATOR_MAX + 1];
 	auto_newfile f = NEWFILE_INIT, taken = NEWFILE_INIT;
@@ -180,11 +180,11 @@ static char *get_url(const struct request *r, struct digest *object, struct err 
 
 	if (cache_url_key(r->location, &key, e) < 0)
 		return NULL;
-	path = find_url(r, key.hex, object);
+	path = find_url(r, key.hex);
 	/* Another process may be at the same download: we wait here, and look again. */
 	if (path || cache_partial(r->cache, key.hex, &f, validator, e) < 0)
 		return path;
-	path = find_url(r, key.hex, object);
+	path = find_url(r, key.hex);
 	if (path) {
 		f.kept = false;
 		return path;
@@ -192,9 +192,9 @@ static char *get_url(const struct request *r, struct digest *object, struct err 
 	if (take_from_lima(r, &key, &taken, &got)) {
 		f.kept = false;
 		cache_partial_forget(r->cache, key.hex);
-		return keep(r, &key, &taken, &got, object, e);
+		return keep(r, &key, &taken, &got, e);
 	}
-	if (download(r, key.hex, validator, &f, &got, e) < 0 || !(path = keep(r, &key, &f, &got, object, e)))
+	if (download(r, key.hex, validator, &f, &got, e) < 0 || !(path = keep(r, &key, &f, &got, e)))
 		return NULL;
 	/* What was fetched is not fetched again because, say, the disk was too full to unpack it. */
 	f.kept = false;
@@ -216,53 +216,38 @@ static int open_regular(const char *path, struct err *e)
 	return steal_fd(&fd);
 }
 
-/* Copies a local file into the cache, so that it can have a name there. */
-static int store_copy(const struct request *r, int fd, struct digest *object, struct err *e)
-{
-	auto_free char *what = xasprintf("import-%s", r->name);
-	auto_newfile f = NEWFILE_INIT;
-	auto_sink s = SINK_INIT;
-
-	if (cache_new(r->cache, what, &f, e) < 0 || sink_open(&s, &f, r->want, e) < 0 || sink_copy_file(&s, fd, e) < 0 ||
-	    sink_end(&s, object, e) < 0)
-		return -1;
-	return cache_publish(r->cache, &f, object, 0444, e);
-}
-
-static char *get_file(const struct request *r, const char *path, struct digest *object, struct err *e)
+static char *get_file(const struct request *r, const char *path, struct err *e)
 {
 	auto_close int fd = open_regular(path, e);
 	bool packed = is_packed(r, path);
-	struct digest got;
+	struct digest got, object;
 	char *done;
 
 	if (fd < 0)
 		return NULL;
 	/* A plain file that nothing is asked of is used where it lies, unread. */
-	if (!packed && !r->want && !r->name)
+	if (!packed && !r->want)
 		return xstrdup(path);
 	if (hash_fd(fd, r->want, &got, e) < 0)
 		return err_wrap(e, "%s", path), NULL;
-	if (!packed && !r->name)
+	if (!packed)
 		return xstrdup(path);
-	done = cached(r, &got, object);
+	done = cached(r, &got);
 	if (done)
 		return done;
-	if ((packed ? store_unpacked(r, fd, &got, object, e) : store_copy(r, fd, object, e)) < 0)
-		return NULL;
-	return cache_object(r->cache, object);
+	return store_unpacked(r, fd, &got, &object, e) < 0 ? NULL : cache_object(r->cache, &object);
 }
 
-static char *get_named(const struct request *r, const char *name, struct digest *object, struct err *e)
+static char *get_named(const struct request *r, const char *name, struct err *e)
 {
 	auto_free char *path = NULL;
 	auto_close int fd = -1;
-	struct digest got;
+	struct digest got, object;
 
 	if (cache_check_name(name, e) < 0)
 		return NULL;
-	if (cache_follow(r->cache, CACHE_NAMES, name, object))
-		path = cache_object(r->cache, object);
+	if (cache_follow(r->cache, CACHE_NAMES, name, &object))
+		path = cache_object(r->cache, &object);
 	if (!path && cache_has(r->cache, CACHE_NAMES, name)) {
 		err_set(e, ERR_INVALID, "the cache's image \"%s\" was altered since it was put there: `make image` or `image "
 			"import` mends it", name);
@@ -272,7 +257,7 @@ static char *get_named(const struct request *r, const char *name, struct digest 
 		err_set(e, ERR_NOTFOUND, "the cache has no image \"%s\"; `make image` puts the guest's files there", name);
 		return NULL;
 	}
-	if (!r->want || strcmp(r->want->hex, object->hex) == 0)
+	if (!r->want || strcmp(r->want->hex, object.hex) == 0)
 		return steal(&path);
 	fd = open_regular(path, e);
 	if (fd < 0 || hash_fd(fd, r->want, &got, e) < 0)
@@ -280,32 +265,30 @@ static char *get_named(const struct request *r, const char *name, struct digest 
 	return steal(&path);
 }
 
-static char *get(const struct request *r, struct digest *object, struct err *e)
+static char *get(const struct request *r, struct err *e)
 {
 	const char *at = r->location;
 
 	if (has_prefix(at, "cache:"))
-		return get_named(r, at + strlen("cache:"), object, e);
+		return get_named(r, at + strlen("cache:"), e);
 	if (has_prefix(at, "http://") || has_prefix(at, "https://"))
-		return get_url(r, object, e);
+		return get_url(r, e);
 	if (has_prefix(at, "file://"))
-		return get_file(r, at + strlen("file://"), object, e);
+		return get_file(r, at + strlen("file://"), e);
 	if (strstr(at, "://"))
 		return err_set(e, ERR_INVALID, "%s: only http, https and file are fetched", at), NULL;
-	return get_file(r, at, object, e);
+	return get_file(r, at, e);
 }
 
 static int run(const struct command_line *l, struct err *e)
 {
 	auto_cache c = CACHE_INIT;
-	struct request r = { .cache = &c, .location = l->arg[0], .name = l->opt[OPT_NAME], .text = l->opt[OPT_TEXT] };
-	struct digest want, object;
+	struct request r = { .cache = &c, .location = l->arg[0], .text = l->opt[OPT_TEXT] };
+	struct digest want;
 	auto_free char *path = NULL;
 
 	if (!r.text && unpack_is_archive(r.location))
 		return err_set(e, ERR_INVALID, "%s is an archive of many files, not an image", r.location);
-	if (r.name && cache_check_name(r.name, e) < 0)
-		return -1;
 	if (l->opt[OPT_DIGEST]) {
 		if (digest_parse(l->opt[OPT_DIGEST], &want, e) < 0)
 			return -1;
@@ -313,8 +296,8 @@ static int run(const struct command_line *l, struct err *e)
 	}
 	if (cache_open(&c, e) < 0)
 		return -1;
-	path = get(&r, &object, e);
-	if (!path || (r.name && cache_link(&c, CACHE_NAMES, r.name, &object, e) < 0))
+	path = get(&r, e);
+	if (!path)
 		return -1;
 	puts(path);
 	return 0;
@@ -327,7 +310,6 @@ const struct command command_get = {
 	.help = "print the path of cache:NAME, a path, file://, http:// or https://, fetched and unpacked when needed",
 	.opt = {
 		[OPT_DIGEST] = { "digest", "ALGO:HEX", false },
-		[OPT_NAME] = { "name", "NAME", false },
 		[OPT_TEXT] = { "text", NULL, false },
 	},
 	.run = run,

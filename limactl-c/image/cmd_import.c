@@ -21,7 +21,7 @@ static int store(const struct cache *c, const struct command_line *l, const stru
 		return err_errno(e, "cannot open %s", l->arg[1]);
 	if (cache_new(c, what, &f, e) < 0 || sink_open(&s, &f, want, e) < 0)
 		return -1;
-	if (sink_copy(&s, fd, e) < 0 || sink_end(&s, got, e) < 0)
+	if (sink_copy_file(&s, fd, e) < 0 || sink_end(&s, got, e) < 0)
 		return err_wrap(e, "%s", l->arg[1]);
 	return cache_publish(c, &f, got, l->opt[OPT_PROGRAM] ? 0555 : 0444, e);
 }

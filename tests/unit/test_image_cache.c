@@ -59,7 +59,8 @@ static void local_files(void **state)
 	assert_string_equal(out, file);
 	assert_int_equal(RUN(command_get, out, &e, uri, "--digest", HELLO), 0);
 	assert_string_equal(out, file);
-	assert_int_equal(RUN(command_get, out, &e, file, "--name", "kept"), 0);
+	assert_int_equal(RUN(command_import, out, &e, "kept", file), 0);
+	assert_int_equal(RUN(command_get, out, &e, "cache:kept"), 0);
 	assert_object(out, "hello");
 	assert_int_equal(RUN(command_get, out, &e, gz), 0);
 	assert_object(out, "hello");

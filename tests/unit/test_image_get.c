@@ -3,7 +3,7 @@
 
 static void downloads_once(void **state)
 {
-	auto_free char *from = page("/moved"), *gz = page("/hello.gz?token=1");
+	auto_free char *from = page("/moved"), *gz = page("/hello.gz?token=1"), *unpacked = NULL;
 	char out[1024];
 	struct err e;
 
@@ -15,8 +15,10 @@ static void downloads_once(void **state)
 	assert_int_equal(*requests, 2);
 	assert_int_equal(RUN(command_get, out, &e, gz), 0);
 	assert_object(out, "hello");
-	assert_int_equal(RUN(command_get, out, &e, gz, "--name", "h"), 0);
+	assert_int_equal(RUN(command_get, out, &e, gz), 0);
 	assert_int_equal(*requests, 3);
+	unpacked = xstrdup(out);
+	assert_int_equal(RUN(command_import, out, &e, "h", unpacked), 0);
 	assert_int_equal(RUN(command_get, out, &e, "cache:h"), 0);
 	assert_object(out, "hello");
 	assert_int_equal(count_files("cache/limactl-c/objects"), 1); /* the packed file is not kept */
