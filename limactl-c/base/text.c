@@ -54,6 +54,38 @@ size_t text_utf8_length(const char *text)
 	return n;
 }
 
+uint32_t text_utf8_char(const char *s, size_t *len)
+{
+	static const unsigned char mask[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+	uint32_t c;
+
+	*len = text_utf8_length(s);
+	c = (unsigned char)*s & mask[*len];
+	for (size_t i = 1; i < *len; i++)
+		c = c << 6 | ((unsigned char)s[i] & 0x3f);
+	return c;
+}
+
+size_t text_utf8_count(const char *s, size_t len)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i++)
+		n += ((unsigned char)s[i] & 0xc0) != 0x80;
+	return n;
+}
+
+size_t text_utf8_offset(const char *s, size_t len, size_t n)
+{
+	size_t i = 0;
+
+	for (; i < len; i++) {
+		if (((unsigned char)s[i] & 0xc0) != 0x80 && !n--)
+			break;
+	}
+	return i;
+}
+
 bool text_is_utf8(const char *s)
 {
 	for (size_t n; *s; s += n)

@@ -12,6 +12,12 @@ char *text_size(uint64_t bytes);
 
 /* Length of the well-formed UTF-8 character at s, 0 when there is none. */
 size_t text_utf8_length(const char *s);
+/* Its code point; *len 0 when there is none. */
+uint32_t text_utf8_char(const char *s, size_t *len);
+/* How many characters begin in len bytes. */
+size_t text_utf8_count(const char *s, size_t len);
+/* Where the character of index n begins in len bytes; len when there are not so many. */
+size_t text_utf8_offset(const char *s, size_t len, size_t n);
 bool text_is_utf8(const char *s);
 
 /* Seconds as "1h", "1m30s", "0s". malloc'd. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "limactl-c/base/mem.h"
+#include "limactl-c/base/text.h"
 
 enum { PADDING = 4 };
 
@@ -13,14 +14,9 @@ void table_add(struct table *t, char *cell)
 	t->cell[t->cells++] = cell;
 }
 
-/* Characters, not bytes: continuation bytes of UTF-8 take no room. */
 static size_t width_of(const char *s)
 {
-	size_t n = 0;
-
-	for (; *s; s++)
-		n += ((unsigned char)*s & 0xc0) != 0x80;
-	return n;
+	return text_utf8_count(s, strlen(s));
 }
 
 struct widths {

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "limactl-c/base/text.h"
 #include "limactl-c/gotmpl/functions.h"
 
 enum { WIDTH_MAX = 1000 };
@@ -18,23 +19,10 @@ static bool is_utf8_start(char c)
 	return ((unsigned char)c & 0xc0) != 0x80;
 }
 
-/* Characters of the text; most < count: *bytes is where they end. */
-static size_t characters(const char *s, size_t len, size_t most, size_t *bytes)
-{
-	size_t count = 0, i = 0;
-
-	for (; i < len; i++) {
-		if (is_utf8_start(s[i]) && count++ == most)
-			break;
-	}
-	*bytes = i;
-	return count > most ? most : count;
-}
-
 /* The text in its width; zeros only before digits, behind a sign. */
 static int pad(struct run *r, const struct verb *v, const char *s, size_t len, bool zeros, struct buf *out)
 {
-	size_t bytes, count = characters(s, len, SIZE_MAX, &bytes), width = v->width > 0 ? (size_t)v->width : 0;
+	size_t count = text_utf8_count(s, len), width = v->width > 0 ? (size_t)v->width : 0;
 	int fill = width > count ? (int)(width - count) : 0, rc = 0;
 	bool sign = zeros && len && strchr("+- ", *s);
 
@@ -147,7 +135,7 @@ static int print_string(struct run *r, const struct verb *v, const struct value 
 	if (v->zero || v->plus || v->space)
 		return run_fail(r, "printf: only width, precision and \"-\" are supported for a text");
 	if (v->precision >= 0 && v->letter != 'x' && v->letter != 'X')
-		characters(s->s, s->len, (size_t)v->precision, &len);
+		len = text_utf8_offset(s->s, s->len, (size_t)v->precision);
 	else if (v->precision >= 0)
 		return run_fail(r, "printf: a precision with %%%c is not supported", v->letter);
 	if (v->letter == 'q')

@@ -9,18 +9,6 @@
 
 enum { BINARY_LINE = 76 };
 
-uint32_t emit_char(const char *s, size_t *len)
-{
-	static const unsigned char mask[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
-	uint32_t c;
-
-	*len = text_utf8_length(s);
-	c = (unsigned char)*s & mask[*len];
-	for (size_t i = 1; i < *len; i++)
-		c = c << 6 | ((unsigned char)s[i] & 0x3f);
-	return c;
-}
-
 /* Line ends of every kind are not: U+0085, U+2028 and U+2029 are some. */
 bool emit_printable(uint32_t c)
 {
@@ -33,7 +21,7 @@ bool emit_printable(uint32_t c)
 static bool all_printable(const struct ynode *n, const char *others)
 {
 	for (size_t i = 0, len; i < n->len; i += len) {
-		uint32_t c = emit_char(n->text + i, &len);
+		uint32_t c = text_utf8_char(n->text + i, &len);
 
 		if (!len || (!emit_printable(c) && !(c && c < 0x80 && strchr(others, (int)c))))
 			return false;
@@ -168,7 +156,7 @@ static void put_double(struct emitter *m, const struct ynode *n)
 
 	emit_str(m, "\"");
 	for (size_t i = 0, len; i < n->len; i += len) {
-		uint32_t c = emit_char(n->text + i, &len);
+		uint32_t c = text_utf8_char(n->text + i, &len);
 
 		if (c < 0x80 && named[c]) {
 			emit_str(m, named[c]);

@@ -48,8 +48,6 @@ void emit_flow_element(struct emitter *m, const struct ynode *n, size_t i);
 /* "key: value" or "- value" of index i, without the last line end. own_line: the line's blanks, and the comments above, first. */
 void emit_element(struct emitter *m, const struct ynode *n, size_t i, unsigned column, bool own_line);
 
-/* The code point of the well-formed UTF-8 character at s; *len 0 when there is none. */
-uint32_t emit_char(const char *s, size_t *len);
 /* Whether YAML allows the character as it is in a line. */
 bool emit_printable(uint32_t c);
 

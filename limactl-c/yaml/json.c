@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "limactl-c/base/text.h"
 #include "limactl-c/yaml/emit.h"
 #include "limactl-c/yaml/emitter.h"
 #include "limactl-c/yaml/yscalar.h"
@@ -19,7 +20,7 @@ static void put_string(struct emitter *m, const char *s, size_t n)
 
 	emit_str(m, "\"");
 	for (size_t i = 0, len; i < n; i += len ? len : 1) {
-		uint32_t c = emit_char(s + i, &len);
+		uint32_t c = text_utf8_char(s + i, &len);
 
 		if (!len)
 			emit_str(m, "\\ufffd"); /* bytes that are no text */

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "limactl-c/base/text.h"
 #include "limactl-c/yq/number.h"
 
 enum { WORD_SHOWN = 60, SIGNS_SHOWN = 20 }; /* in messages, bytes */
@@ -40,8 +41,8 @@ struct yq_exp *yq_new_exp(struct yq_run *r, const struct yq_op *op, size_t at)
 
 static size_t place(struct lexer *l)
 {
-	for (; l->counted < l->p; l->counted++)
-		l->at += ((unsigned char)*l->counted & 0xc0) != 0x80;
+	l->at += text_utf8_count(l->counted, (size_t)(l->p - l->counted));
+	l->counted = l->p;
 	return l->at;
 }
 

@@ -1,6 +1,7 @@
 /* .a, .[0], .[], .[1:2], .. and the keys of maps with * and ? in them. */
 #include <string.h>
 
+#include "limactl-c/base/text.h"
 #include "limactl-c/yq/eval.h"
 #include "limactl-c/yq/number.h"
 
@@ -178,31 +179,10 @@ static int64_t bound(struct yq_run *r, struct yq_ctx c, struct yq_node *n, const
 	return i < 0 ? 0 : i > (int64_t)length ? (int64_t)length : i;
 }
 
-static size_t characters(const char *s, size_t len)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < len; i++)
-		n += ((unsigned char)s[i] & 0xc0) != 0x80;
-	return n;
-}
-
-/* Byte of the nth character. */
-static size_t byte_of(const struct yq_node *s, size_t n)
-{
-	size_t i = 0;
-
-	for (; i < s->len; i++) {
-		if (((unsigned char)s->text[i] & 0xc0) != 0x80 && !n--)
-			break;
-	}
-	return i;
-}
-
 static struct yq_node *slice(struct yq_run *r, struct yq_ctx c, struct yq_node *n, const struct yq_exp *x)
 {
 	bool text = n->shape == YQ_SCALAR && n->tag == YQ_STR;
-	size_t length = text ? characters(n->text, n->len) : n->count, from, to;
+	size_t length = text ? text_utf8_count(n->text, n->len) : n->count, from, to;
 	struct yq_node *out;
 
 	yq_must_know(r, n, YQ_BY_TYPE);
@@ -211,8 +191,8 @@ static struct yq_node *slice(struct yq_run *r, struct yq_ctx c, struct yq_node *
 	if (to < from)
 		to = from;
 	if (text) {
-		from = byte_of(n, from);
-		out = yq_at(n, yq_scalar(r, YQ_STR, n->text + from, byte_of(n, to) - from));
+		from = text_utf8_offset(n->text, n->len, from);
+		out = yq_at(n, yq_scalar(r, YQ_STR, n->text + from, text_utf8_offset(n->text, n->len, to) - from));
 		out->style = n->style;
 		return out;
 	}

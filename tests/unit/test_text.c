@@ -91,11 +91,43 @@ static void test_the_nearest_word_is_a_slip_not_a_guess(void **state)
 	assert_null(text_nearest(longer, known, sizeof(known) / sizeof(*known)));
 }
 
+static void test_characters_of_utf8(void **state)
+{
+	static const struct {
+		const char *text;
+		uint32_t c;
+		size_t len;
+	} rows[] = {
+		{ "a", 'a', 1 },
+		{ "", 0, 1 },
+		{ "\xc3\xa9x", 0xe9, 2 },
+		{ "\xe2\x82\xac", 0x20ac, 3 },
+		{ "\xf0\x9f\x98\x80", 0x1f600, 4 },
+		{ "\xff", 0, 0 },
+		{ "\xc3", 0, 0 },
+		{ "\xed\xa0\x80", 0, 0 },
+	};
+	size_t len;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		assert_int_equal(text_utf8_char(rows[i].text, &len), rows[i].c);
+		assert_int_equal(len, rows[i].len);
+	}
+	assert_int_equal(text_utf8_count("a\xc3\xa9\xe2\x82\xac", 6), 3);
+	assert_int_equal(text_utf8_count("a\0b", 3), 3);
+	assert_int_equal(text_utf8_count("a", 0), 0);
+	assert_int_equal(text_utf8_offset("a\xc3\xa9\xe2\x82\xac", 6, 0), 0);
+	assert_int_equal(text_utf8_offset("a\xc3\xa9\xe2\x82\xac", 6, 2), 3);
+	assert_int_equal(text_utf8_offset("a\xc3\xa9\xe2\x82\xac", 6, 9), 6);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sizes_use_the_largest_unit),
 		cmocka_unit_test(test_durations_leave_out_what_is_zero),
+		cmocka_unit_test(test_characters_of_utf8),
 		cmocka_unit_test(test_the_nearest_word_is_a_slip_not_a_guess),
 	};
 
