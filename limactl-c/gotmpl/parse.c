@@ -229,7 +229,6 @@ static int parse_pipe(struct parser *p, bool range, enum token_kind end, struct 
 	struct pipe *pipe = *out = yn_alloc(p->run->pool, sizeof(*pipe));
 	struct command **command = &pipe->commands;
 
-	pipe->line = p->lex.token.line;
 	if (parse_variables(p, range, pipe) < 0)
 		return -1;
 	for (;;) {

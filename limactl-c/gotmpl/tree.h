@@ -60,7 +60,6 @@ struct command {
 	struct command *next;
 };
 struct pipe {
-	unsigned line;
 	struct word variable[2]; /* "$i, $v :=" */
 	unsigned variables;
 	bool assigns; /* "=", not ":=" */

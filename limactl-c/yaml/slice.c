@@ -60,7 +60,7 @@ static size_t skip_properties(const struct ynode *n)
 	return at;
 }
 
-bool slice_is_block_scalar(const struct ynode *n)
+static bool is_block_scalar(const struct ynode *n)
 {
 	size_t at;
 
@@ -105,7 +105,7 @@ size_t slice_end(const struct ynode *n)
 	size_t end = last->end, start = last->start;
 	bool keep;
 
-	if (!slice_is_block_scalar(last))
+	if (!is_block_scalar(last))
 		return end;
 	keep = chomps(last, '+');
 	while (end > start && text[end - 1] == '\n') {
@@ -121,7 +121,7 @@ bool slice_is_open(const struct ynode *n)
 	const struct ynode *last = slice_last(n);
 	const struct yn_source *s = last->source;
 
-	return slice_is_block_scalar(last) && last->end == s->len && s->text[s->len - 1] != '\n' &&
+	return is_block_scalar(last) && last->end == s->len && s->text[s->len - 1] != '\n' &&
 	       !chomps(last, '-');
 }
 
@@ -229,7 +229,7 @@ static bool find_tail(const struct ynode *value, struct slice *s)
 	s->end = slice_end(value);
 	at = skip_blanks(s->source, s->end);
 	s->to = slice_line_end(s->source, s->end);
-	if (slice_is_block_scalar(slice_last(value))) {
+	if (is_block_scalar(slice_last(value))) {
 		s->to = s->end;
 		return true;
 	}

@@ -27,7 +27,6 @@ bool slice_dash(const struct ynode *item, struct slice *s);
 size_t slice_colon(const struct ynode *key, const struct ynode *value);
 /* Where a value ends: of a block scalar the blank lines that are layout, and the last line end, are left out. */
 size_t slice_end(const struct ynode *n);
-bool slice_is_block_scalar(const struct ynode *n);
 /* Where a block scalar's header has its + or -, or could have it. */
 size_t slice_chomping(const struct ynode *n);
 /* A list or a map written one value a line. */

@@ -41,14 +41,11 @@ struct yq_ctx yq_each(struct yq_run *r, struct yq_ctx c, const struct yq_exp *x,
 
 struct yq_ctx yq_splat(struct yq_run *r, struct yq_ctx c, struct yq_node *n); /* what .[] gives */
 struct yq_node *yq_gather(struct yq_run *r, const struct yq_list *l);        /* a new list of copies */
-struct yq_exp yq_path_exp(const struct yq_step *step, unsigned flags);
-struct yq_list *yq_index_list(struct yq_run *r, struct yq_ctx c, struct yq_node *n, struct yq_node *const *indexes,
-			      size_t count, unsigned flags);
 struct yq_exp *yq_path_tree(struct yq_run *r, const struct yq_step *steps, size_t count, unsigned flags, bool key);
 struct yq_exp *yq_node_exp(struct yq_run *r, struct yq_node *n);
 void yq_descend(struct yq_run *r, struct yq_list *out, struct yq_ctx c, bool keys, bool lists);
 
-yq_pair_fn yq_add_pair_of, yq_multiply_pair;
+yq_pair_fn yq_multiply_pair;
 
 /* The parts of n between separators, each character when it is empty. */
 struct yq_node *yq_split(struct yq_run *r, const struct yq_node *n, const char *separator, size_t len);

@@ -112,7 +112,7 @@ static struct yq_node *add_lists(struct yq_run *r, const struct yq_node *a, cons
 	return out;
 }
 
-struct yq_node *yq_add_pair_of(struct yq_run *r, struct yq_ctx c, struct yq_node *a, struct yq_node *b, unsigned flags)
+static struct yq_node *add(struct yq_run *r, struct yq_ctx c, struct yq_node *a, struct yq_node *b, unsigned flags)
 {
 	(void)c;
 	(void)flags;
@@ -131,7 +131,7 @@ struct yq_node *yq_add_pair_of(struct yq_run *r, struct yq_ctx c, struct yq_node
 
 static struct yq_ctx run_add(struct yq_run *r, struct yq_ctx c, const struct yq_exp *x)
 {
-	struct yq_cross how = { .pair = yq_add_pair_of, .when_empty = c.list->count, .marks = YQ_BY_TYPE };
+	struct yq_cross how = { .pair = add, .when_empty = c.list->count, .marks = YQ_BY_TYPE };
 
 	return yq_cross(r, yq_read_only(r, c), x, &how);
 }

@@ -117,8 +117,8 @@ static void become_empty(struct yq_run *r, struct yq_node *n, enum yq_shape shap
 	n->from = NULL;
 }
 
-struct yq_list *yq_index_list(struct yq_run *r, struct yq_ctx c, struct yq_node *n, struct yq_node *const *indexes,
-			      size_t count, unsigned flags)
+static struct yq_list *index_list(struct yq_run *r, struct yq_ctx c, struct yq_node *n, struct yq_node *const *indexes,
+				  size_t count, unsigned flags)
 {
 	struct yq_list *out = yq_new_list(r);
 
@@ -140,7 +140,7 @@ struct yq_list *yq_index_list(struct yq_run *r, struct yq_ctx c, struct yq_node 
 
 struct yq_ctx yq_splat(struct yq_run *r, struct yq_ctx c, struct yq_node *n)
 {
-	return yq_over(r, c, yq_index_list(r, c, n, NULL, 0, 0));
+	return yq_over(r, c, index_list(r, c, n, NULL, 0, 0));
 }
 
 static struct yq_ctx run_path(struct yq_run *r, struct yq_ctx c, const struct yq_exp *x)
@@ -221,7 +221,7 @@ static struct yq_ctx run_index(struct yq_run *r, struct yq_ctx c, const struct y
 	if (!first)
 		return yq_over(r, c, out);
 	for (size_t i = 0; i < left.list->count && !r->failed; i++)
-		yq_push_all(r, out, yq_index_list(r, left, left.list->item[i], first->child, first->count, x->flags));
+		yq_push_all(r, out, index_list(r, left, left.list->item[i], first->child, first->count, x->flags));
 	return yq_over(r, c, out);
 }
 
@@ -233,7 +233,7 @@ void yq_descend(struct yq_run *r, struct yq_list *out, struct yq_ctx c, bool key
 		yq_push(r, out, n);
 		if ((n->marks & YQ_ALIASED) || !n->count || (!lists && n->shape == YQ_LIST))
 			continue;
-		yq_descend(r, out, yq_over(r, c, yq_index_list(r, c, n, NULL, 0, YQ_EXACT | (keys ? YQ_KEYS_TOO : 0))),
+		yq_descend(r, out, yq_over(r, c, index_list(r, c, n, NULL, 0, YQ_EXACT | (keys ? YQ_KEYS_TOO : 0))),
 			   keys, lists);
 	}
 }
