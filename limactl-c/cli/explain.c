@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "limactl-c/base/text.h"
 #include "limactl-c/yaml/emit.h"
 
 static int value(const struct ynode *n, unsigned depth, struct buf *out);
@@ -30,18 +29,7 @@ static int comment(const struct ynode *n, struct buf *out)
 /* Whether the text can stand line by line, as scripts read best; what cannot is quoted in one line. */
 static bool is_block(const struct ynode *n)
 {
-	if (n->kind != YN_STRING || !n->len || !strchr(n->text, '\n') || strchr(" \t\n", *n->text) || strlen(n->text) != n->len ||
-	    !text_is_utf8(n->text))
-		return false;
-	for (const char *p = n->text; *p; p += text_utf8_length(p)) {
-		unsigned char c = (unsigned char)*p;
-
-		/* Neither control characters, nor C1 ones, nor line ends of Unicode, nor a byte-order mark. */
-		if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f || (c == 0xc2 && (unsigned char)p[1] < 0xa0) ||
-		    !strncmp(p, "\xe2\x80\xa8", 3) || !strncmp(p, "\xe2\x80\xa9", 3) || !strncmp(p, "\xef\xbb\xbf", 3))
-			return false;
-	}
-	return true;
+	return n->kind == YN_STRING && yn_literal_possible(n) && strchr(n->text, '\n') && !strchr(" \t\n", *n->text);
 }
 
 static const char *chomping(const struct ynode *n)

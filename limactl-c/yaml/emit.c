@@ -1,5 +1,5 @@
-/* emit.c - trees as YAML in block style; for patches, what is an unchanged copy of a parsed value by its own lines, moved to the
- * new indentation. */
+/* emit.c - trees as YAML in block style; for patches, what is an unchanged copy of a parsed value by its own lines, moved to
+ * the new indentation. */
 #include "limactl-c/yaml/emit.h"
 
 #include <string.h>

@@ -180,7 +180,7 @@ static void put_single(struct emitter *m, const struct ynode *n)
 }
 
 /* A block scalar's text has something to see in it; what is only blanks and line ends is clearer in quotes. */
-static bool literal_is_possible(const struct ynode *n)
+bool yn_literal_possible(const struct ynode *n)
 {
 	return strspn(n->text, " \t\n") < n->len && all_printable(n, "\n\t");
 }
@@ -231,7 +231,7 @@ static void put_string(struct emitter *m, const struct ynode *n, enum scalar_roo
 
 	if (n->style == YN_BINARY || !is_utf8(n))
 		put_binary(m, n, room, indent);
-	else if (room == ROOM_BLOCK && (block || (lines && n->style == YN_PLAIN)) && literal_is_possible(n))
+	else if (room == ROOM_BLOCK && (block || (lines && n->style == YN_PLAIN)) && yn_literal_possible(n))
 		put_literal(m, n, indent);
 	else if (n->style == YN_SINGLE && all_printable(n, ""))
 		put_single(m, n);

@@ -45,7 +45,7 @@ void emit_value(struct emitter *m, const struct ynode *n, unsigned column, enum 
 void emit_flow(struct emitter *m, const struct ynode *n);
 /* The same for the value of index i, with its key. */
 void emit_flow_element(struct emitter *m, const struct ynode *n, size_t i);
-/* "key: value" or "- value" of index i, without the last line end. own_line: the line's blanks, and the comments above, first. */
+/* "key: value" or "- value" of index i, without the last line end. own_line: the comments above and the line's blanks first. */
 void emit_element(struct emitter *m, const struct ynode *n, size_t i, unsigned column, bool own_line);
 
 /* Whether YAML allows the character as it is in a line. */
