@@ -6,6 +6,7 @@
 #include "limactl-c/base/sha256.h"
 #include "limactl-c/base/text.h"
 #include "limactl-c/plan/seed_parts.h"
+#include "limactl-c/yaml/emit.h"
 
 int seed_check_line(const char *what, const char *value, struct err *e)
 {
@@ -21,42 +22,11 @@ int seed_check_line(const char *what, const char *value, struct err *e)
 	return why ? err_set(e, ERR_INVALID, "%s has %s, which the files of the guest's boot cannot hold", what, why) : 0;
 }
 
-/* Code points YAML readers refuse as they are, or take for a line's end. */
-static bool is_unprintable(unsigned c)
-{
-	return c < ' ' || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || c == 0xfeff || c == 0xfffe || c == 0xffff;
-}
-
-/* The code point of the n bytes at s, which are well-formed. */
-static unsigned code_point(const char *s, size_t n)
-{
-	static const unsigned char mask[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
-	unsigned c = (unsigned char)*s & mask[n];
-
-	for (size_t i = 1; i < n; i++)
-		c = c << 6 | ((unsigned char)s[i] & 0x3f);
-	return c;
-}
-
 int seed_yaml(struct buf *b, const char *s)
 {
-	int bad = buf_adds(b, "\"");
-	size_t n;
+	const struct ynode n = { .kind = YN_STRING, .style = YN_DOUBLE, .text = s, .len = strlen(s) };
 
-	for (; *s && !bad; s += n) {
-		unsigned c;
-
-		n = text_utf8_length(s);
-		n = n ? n : 1;
-		c = code_point(s, n);
-		if (c == '"' || c == '\\')
-			bad |= buf_addf(b, "\\%c", c);
-		else if (is_unprintable(c))
-			bad |= buf_addf(b, "\\u%04x", c);
-		else
-			bad |= buf_add(b, s, n);
-	}
-	return bad | buf_adds(b, "\"");
+	return yn_emit_scalar(&n, b);
 }
 
 /* --- mounts --- */
