@@ -15,11 +15,12 @@
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/base/prefix.h"
+#include "limactl-c/base/qemu_img.h"
 #include "limactl-c/base/spawn.h"
 #include "limactl-c/cli/say.h"
 #include "limactl-c/store/paths.h"
 
-enum { IMAGE_ARGS = 12, ANSWER_MAX = 8192, GROW_SECONDS = 60, VARS_SIZE = 64 << 20 };
+enum { IMAGE_ARGS = 12, ANSWER_MAX = 8192, VARS_SIZE = 64 << 20 };
 
 /* On a terminal the image program shows its progress itself; its complaint then stands there already. */
 static int run_shown(const struct spawn *what, struct buf *out, struct err *e)
@@ -179,11 +180,10 @@ int images_grow(const struct plan *p, const struct plan *former, struct err *e)
 {
 	auto_free char *size = xasprintf("%" PRIu64, p->disk_size);
 	const char *argv[] = { "qemu-img", "resize", "-q", "-f", "qcow2", p->disks ? p->disk[0].path : "", size, NULL };
-	struct spawn s = { .argv = argv, .seconds = GROW_SECONDS };
 
 	if (!p->disks || p->disk[0].name || !former->disks || p->disk_size <= former->disk_size || !fs_exists(p->disk[0].path))
 		return 0;
-	return spawn_run(&s, NULL, e) == 0 ? 0 : err_wrap(e, "cannot make the disk larger");
+	return qemu_img(argv, e) == 0 ? 0 : err_wrap(e, "cannot make the disk larger");
 }
 
 /* What UEFI remembers is the instance's: made once. An empty store has the size of aarch64's flash. */

@@ -7,14 +7,12 @@
 
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
-#include "limactl-c/base/spawn.h"
+#include "limactl-c/base/qcow2.h"
+#include "limactl-c/base/qemu_img.h"
 #include "limactl-c/image/command.h"
 #include "limactl-c/image/newfile.h"
-#include "limactl-c/base/qcow2.h"
 
 enum { OPT_BASE, OPT_SIZE, OPT_OUT };
-
-enum { QEMU_IMG_SECONDS = 60 };
 
 /* An empty overlay and its first writes need little, but with less than this the guest would not get far. */
 #define FREE_MIN (16ULL << 20)
@@ -45,13 +43,8 @@ static int create(const char *base, const char *format, uint64_t size, const cha
 	auto_free char *bytes = xasprintf("%" PRIu64, size);
 	const char *overlay[] = { "qemu-img", "create", "-q", "-f", "qcow2", "-b", base, "-F", format, out, bytes, NULL };
 	const char *empty[] = { "qemu-img", "create", "-q", "-f", "qcow2", out, bytes, NULL };
-	const char **argv = base ? overlay : empty;
-	struct spawn s = { .argv = argv, .seconds = QEMU_IMG_SECONDS };
-	int code = spawn_run(&s, NULL, e);
 
-	if (code < 0 && e->kind == ERR_NOTFOUND)
-		return err_set(e, ERR_NOTFOUND, "qemu-img is not installed (Debian: qemu-utils, Homebrew: qemu)");
-	return code == 0 ? 0 : -1;
+	return qemu_img(base ? overlay : empty, e);
 }
 
 static int check_space(const char *out, struct err *e)

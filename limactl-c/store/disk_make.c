@@ -9,24 +9,25 @@
 #include "limactl-c/base/copy.h"
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
-#include "limactl-c/base/spawn.h"
+#include "limactl-c/base/qemu_img.h"
 #include "limactl-c/base/text.h"
 #include "limactl-c/store/disk.h"
 #include "limactl-c/store/disk_files.h"
 #include "limactl-c/store/folder.h"
 #include "limactl-c/store/lock.h"
 
-enum { QEMU_IMG_SECONDS = 60, SECTOR = 512 };
+enum { SECTOR = 512 };
 
-static int qemu_img(const char *const *argv, struct err *e)
+static int run_qemu_img(const char *const *argv, struct err *e)
 {
-	struct spawn s = { .argv = argv, .seconds = QEMU_IMG_SECONDS };
-	int code = spawn_run(&s, NULL, e);
+	auto_free char *why = NULL;
 
-	if (code < 0 && e->kind == ERR_NOTFOUND)
-		return err_set(e, ERR_NOTFOUND, "qemu-img is not installed (Debian: qemu-utils, Homebrew: qemu); disks of format raw "
-			       "do without it");
-	return code == 0 ? 0 : -1;
+	if (qemu_img(argv, e) == 0)
+		return 0;
+	if (e->kind != ERR_NOTFOUND)
+		return -1;
+	why = xstrdup(e->msg);
+	return err_set(e, ERR_NOTFOUND, "%s; disks of format raw do without it", why);
 }
 
 /* What was written is on the disk before its name is. */
@@ -88,7 +89,7 @@ static int fill(const char *dir, const void *arg, struct err *e)
 		auto_free char *size = xasprintf("%" PRIu64, c->size);
 		const char *argv[] = { "qemu-img", "create", "-q", "-f", c->format, path, size, NULL };
 
-		if (qemu_img(argv, e) < 0)
+		if (run_qemu_img(argv, e) < 0)
 			return -1;
 	}
 	return sync_file(path, e);
@@ -145,7 +146,7 @@ int disk_resize(const struct disk *d, uint64_t size, struct err *e)
 			       wanted);
 	if (!strcmp(info.format, "raw"))
 		return set_size(d->path, 0, sectors(size), e);
-	return qemu_img((const char *[]){ "qemu-img", "resize", "-q", "-f", info.format, d->path, bytes, NULL }, e);
+	return run_qemu_img((const char *[]){ "qemu-img", "resize", "-q", "-f", info.format, d->path, bytes, NULL }, e);
 }
 
 int disk_delete(const struct disk *d, struct err *e)
