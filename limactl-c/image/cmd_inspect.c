@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "limactl-c/base/qcow2.h"
 #include "limactl-c/image/command.h"
 #include "limactl-c/image/disk_image.h"
 
@@ -22,15 +21,13 @@ static int looks_like_iso(const struct byte_source *bytes, struct err *e)
 static int run(const struct command_line *c, struct err *e)
 {
 	auto_disk_image d = disk_image_open(c->arg[0], false, e);
-	struct qcow2_info info;
-	int iso;
+	const struct byte_source *bytes = d ? disk_image_bytes(d) : NULL;
+	bool raw = d && disk_image_raw_fd(d) >= 0;
+	int iso = raw ? looks_like_iso(bytes, e) : 0;
 
-	if (!d || qcow2_inspect(c->arg[0], &info, e) < 0)
+	if (!d || iso < 0)
 		return -1;
-	iso = strcmp(info.format, "raw") ? 0 : looks_like_iso(disk_image_bytes(d), e);
-	if (iso < 0)
-		return -1;
-	printf("%s %" PRIu64 "\n", iso ? "iso" : info.format, info.size);
+	printf("%s %" PRIu64 "\n", iso ? "iso" : raw ? "raw" : "qcow2", bytes->size);
 	return 0;
 }
 
