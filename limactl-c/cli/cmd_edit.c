@@ -14,6 +14,7 @@
 #include "limactl-c/cli/make.h"
 #include "limactl-c/cli/say.h"
 #include "limactl-c/config/locator.h"
+#include "limactl-c/store/lock.h"
 
 #define REJECTED "lima.REJECTED.yaml"
 
@@ -152,7 +153,7 @@ static int store_file(const char *path, const struct setup *s, const struct buf 
 
 	/* Some file systems have no locks; two must meet within microseconds then. */
 	if (lock >= 0)
-		flock(lock, LOCK_EX);
+		lock_wait(lock, LOCK_EX);
 	return store(path, s, before, mode, e);
 }
 

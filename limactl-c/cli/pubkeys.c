@@ -16,6 +16,7 @@
 #include "limactl-c/base/spawn.h"
 #include "limactl-c/base/text.h"
 #include "limactl-c/cli/say.h"
+#include "limactl-c/store/lock.h"
 
 enum { FILE_MAX = 64 * 1024, KEYGEN_SECONDS = 60 };
 
@@ -63,7 +64,7 @@ static int make_pair(const char *dir, const char *private, const char *public, s
 	struct spawn s = { .argv = argv, .seconds = KEYGEN_SECONDS };
 	auto_close int lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	if (lock < 0 || flock(lock, LOCK_EX) < 0)
+	if (lock < 0 || lock_wait(lock, LOCK_EX) < 0)
 		return err_errno(e, "%s", dir);
 	if (fs_exists(public))
 		return 0;

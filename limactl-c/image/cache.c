@@ -12,6 +12,7 @@
 #include "lib/io.h"
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
+#include "limactl-c/store/lock.h"
 #include "limactl-c/store/paths.h"
 
 #ifdef __APPLE__
@@ -116,14 +117,10 @@ static int lock(const struct cache *c, struct err *e)
 {
 	auto_free char *path = xasprintf("%s/lock", c->root);
 	auto_close int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-	int r;
 
 	if (fd < 0)
 		return fs_write_error(path, e);
-	do {
-		r = flock(fd, LOCK_EX);
-	} while (r < 0 && errno == EINTR);
-	return r < 0 ? err_errno(e, "cannot lock %s", path) : steal_fd(&fd);
+	return lock_wait(fd, LOCK_EX) < 0 ? err_errno(e, "cannot lock %s", path) : steal_fd(&fd);
 }
 
 static char *object_path(const struct cache *c, const struct digest *sha256)

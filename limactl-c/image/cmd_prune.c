@@ -249,7 +249,7 @@ static int run(const struct command_line *l, struct err *e)
 	int rc;
 
 	/* From here on nobody looks for an image, and who found one has a plan that says so. */
-	if (cache_open(&p.cache, e) < 0 || (held = cache_use_alone(p.cache.root, true, e)) < 0)
+	if (cache_open(&p.cache, e) < 0 || (held = cache_use_alone(p.cache.root, e)) < 0)
 		rc = -1;
 	else
 		rc = references_of_instances(&p.keep, &p.cache, e) < 0 ||

@@ -10,6 +10,7 @@
 
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
+#include "limactl-c/store/lock.h"
 
 /* Temporary files now open, for the signal handler. A command has at most two. */
 static const char *volatile open_tmp[4];
@@ -55,16 +56,6 @@ static bool still_named(int fd, const char *path)
 	return fstat(fd, &a) == 0 && lstat(path, &b) == 0 && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
 }
 
-static int lock_wait(int fd)
-{
-	int r;
-
-	do {
-		r = flock(fd, LOCK_EX);
-	} while (r < 0 && errno == EINTR);
-	return r;
-}
-
 /* Opened and locked, whatever it holds. */
 static int open_locked(struct newfile *f, const char *tmp, struct err *e)
 {
@@ -73,7 +64,7 @@ static int open_locked(struct newfile *f, const char *tmp, struct err *e)
 
 		if (fd < 0)
 			return fs_write_error(tmp, e);
-		if (lock_wait(fd) < 0)
+		if (lock_wait(fd, LOCK_EX) < 0)
 			return err_errno(e, "cannot lock %s", tmp);
 		if (!still_named(fd, tmp))
 			continue;

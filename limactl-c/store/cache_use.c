@@ -1,6 +1,5 @@
 #include "limactl-c/store/cache_use.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/base/sha256.h"
+#include "limactl-c/store/lock.h"
 #include "limactl-c/store/paths.h"
 
 /* Descriptor that holds the lock in this way; -1 with errno. */
@@ -18,11 +18,8 @@ static int hold(const char *cache, int operation)
 {
 	auto_free char *path = xasprintf("%s/use.lock", cache);
 	auto_close int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-	int r = -1;
 
-	while (fd >= 0 && (r = flock(fd, operation)) < 0 && errno == EINTR)
-		;
-	return r < 0 ? -1 : steal_fd(&fd);
+	return fd < 0 || lock_wait(fd, operation) < 0 ? -1 : steal_fd(&fd);
 }
 
 static void note_home(const char *cache)
@@ -54,12 +51,9 @@ int cache_use(void)
 	return fd;
 }
 
-int cache_use_alone(const char *cache, bool wait, struct err *e)
+int cache_use_alone(const char *cache, struct err *e)
 {
-	int fd = hold(cache, LOCK_EX | (wait ? 0 : LOCK_NB));
+	int fd = hold(cache, LOCK_EX);
 
-	if (fd >= 0)
-		return fd;
-	return errno == EWOULDBLOCK ? err_set(e, ERR_STATE, "an instance is being made from the cache just now") :
-				      err_errno(e, "cannot lock %s/use.lock", cache);
+	return fd < 0 ? err_errno(e, "cannot lock %s/use.lock", cache) : fd;
 }

@@ -6,13 +6,11 @@
 #ifndef LIMA_CACHE_USE_H
 #define LIMA_CACHE_USE_H
 
-#include <stdbool.h>
-
 #include "lib/err.h"
 
 /* Descriptors that hold the lock. cache_use: -1 where the cache cannot be written to, and nothing be pruned from it
- * therefore. cache_use_alone waits for the others; ERR_STATE with wait false. */
+ * therefore. Both wait for each other. */
 int cache_use(void);
-int cache_use_alone(const char *cache, bool wait, struct err *e);
+int cache_use_alone(const char *cache, struct err *e);
 
 #endif

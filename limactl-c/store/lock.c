@@ -55,6 +55,16 @@ int lock_share(const char *path, struct err *e)
 	return lock(path, LOCK_SH, e);
 }
 
+int lock_wait(int fd, int operation)
+{
+	int rc;
+
+	do {
+		rc = flock(fd, operation);
+	} while (rc < 0 && errno == EINTR);
+	return rc;
+}
+
 bool lock_is_held(const char *path)
 {
 	/* Shared, so that two who look do not take each other for the owner. */

@@ -13,6 +13,9 @@ int lock_take(const char *path, struct err *e);
 /* The same, together with others who share it: nobody can take it meanwhile. To who looks it is free. */
 int lock_share(const char *path, struct err *e);
 
+/* flock(), as long as it takes, whatever signals come; 0, or -1 with errno. operation: LOCK_EX or LOCK_SH. */
+int lock_wait(int fd, int operation);
+
 /* Whether somebody has taken it. */
 bool lock_is_held(const char *path);
 
