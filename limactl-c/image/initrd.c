@@ -5,13 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 
-#include <linux/fs.h>
-
 #include "lib/io.h"
+#include "limactl-c/base/copy.h"
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
 
@@ -40,7 +38,7 @@ static int copy_base(int from, const struct newfile *to, struct err *e)
 {
 	static ssize_t (*const ways[])(int, int) = { by_copy_file_range, by_sendfile };
 
-	if (ioctl(to->fd, FICLONE, from) == 0)
+	if (copy_share_blocks(from, to->fd))
 		return 0;
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		ssize_t k;
