@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,12 +97,10 @@ int copy_file(const char *from, const char *to, struct err *e)
 
 static int copy_link(const char *from, const char *to, struct err *e)
 {
-	char target[PATH_MAX];
-	ssize_t n = readlink(from, target, sizeof(target) - 1);
+	auto_free char *target = fs_read_link(from);
 
-	if (n < 0)
+	if (!target)
 		return err_errno(e, "read link %s", from);
-	target[n] = '\0';
 	return symlink(target, to) < 0 ? err_errno(e, "create %s", to) : 0;
 }
 

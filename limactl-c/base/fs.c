@@ -117,6 +117,18 @@ int fs_remove_tree(const char *path, struct err *e)
 	return 0;
 }
 
+char *fs_read_link(const char *path)
+{
+	char target[PATH_MAX];
+	ssize_t n = readlink(path, target, sizeof(target));
+
+	if (n == (ssize_t)sizeof(target)) {
+		errno = ENAMETOOLONG;
+		n = -1;
+	}
+	return n < 0 ? NULL : xstrndup(target, (size_t)n);
+}
+
 bool fs_exists(const char *path)
 {
 	struct stat st;

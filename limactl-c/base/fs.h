@@ -30,6 +30,8 @@ char *fs_parent(const char *path); /* the folder path is in, malloc'd; "." for a
 /* Removes a file or a whole folder, not following symlinks; what is not there is no error. */
 int fs_remove_tree(const char *path, struct err *e);
 
+char *fs_read_link(const char *path); /* what a symbolic link says, malloc'd; NULL with errno */
+
 bool fs_exists(const char *path); /* a dangling symlink does not */
 
 /* Opens a log to append to it, made when it is not there; a pipe in its place is refused. */

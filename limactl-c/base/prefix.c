@@ -10,6 +10,7 @@
 #endif
 
 #include "lib/cleanup.h"
+#include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
 
 #define PREFIX_ENV "LIMACTL_C_PREFIX"
@@ -43,10 +44,7 @@ static char *self(void)
 #else
 	/* Not realpath(): after an upgrade the old file is gone, but its folder still is the
 	 * installation's. */
-	char path[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path));
-
-	return n > 0 && (size_t)n < sizeof(path) ? xstrndup(path, (size_t)n) : NULL;
+	return fs_read_link("/proc/self/exe");
 #endif
 }
 

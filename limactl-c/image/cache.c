@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -209,15 +208,10 @@ int cache_link(const struct cache *c, enum cache_kind kind, const char *key, con
 bool cache_follow(const struct cache *c, enum cache_kind kind, const char *key, struct digest *sha256)
 {
 	static const char lead[] = "../objects/sha256-";
-	auto_free char *path = xasprintf("%s/%s/%s", c->root, folders[kind], key), *text = NULL;
-	char target[PATH_MAX];
-	ssize_t n = readlink(path, target, sizeof(target) - 1);
+	auto_free char *path = xasprintf("%s/%s/%s", c->root, folders[kind], key), *target = fs_read_link(path), *text = NULL;
 	struct err e;
 
-	if (n < 0)
-		return false;
-	target[n] = '\0';
-	if (strncmp(target, lead, sizeof(lead) - 1) != 0)
+	if (!target || strncmp(target, lead, sizeof(lead) - 1) != 0)
 		return false;
 	text = xasprintf("sha256:%s", target + sizeof(lead) - 1);
 	return digest_parse(text, sha256, &e) == 0;

@@ -4,11 +4,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "lib/io.h"
+#include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/store/paths.h"
 
@@ -100,14 +100,11 @@ static int scan_home(struct references *r, const char *home, struct err *e)
 
 static int scan_noted(struct references *r, const char *homes, const char *name, struct err *e)
 {
-	auto_free char *link = xasprintf("%s/%s", homes, name);
-	char home[PATH_MAX];
-	ssize_t n = readlink(link, home, sizeof(home) - 1);
+	auto_free char *link = xasprintf("%s/%s", homes, name), *home = fs_read_link(link);
 	int rc;
 
-	if (n < 0)
+	if (!home)
 		return 0;
-	home[n] = '\0';
 	rc = scan_home(r, home, e);
 	if (rc > 0)
 		unlink(link);

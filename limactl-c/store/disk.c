@@ -1,7 +1,6 @@
 #include "limactl-c/store/disk.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -102,10 +101,8 @@ char *disk_mount_point(const char *name)
 static char *marked(const char *path)
 {
 	auto_free char *link = disk_file(path, DISK_IN_USE_BY);
-	char target[PATH_MAX];
-	ssize_t n = readlink(link, target, sizeof(target) - 1);
 
-	return n < 0 ? NULL : xstrndup(target, (size_t)n);
+	return fs_read_link(link);
 }
 
 /* An instance that Lima itself runs holds no lock: it tells by the process in ha.pid. One of ours has a lock file. */
