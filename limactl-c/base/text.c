@@ -40,6 +40,13 @@ char *text_size(uint64_t bytes)
 	return xasprintf("%" PRIu64 ".%02u%s", whole, frac, unit[u]);
 }
 
+bool text_ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), k = strlen(end);
+
+	return n > k && !strcmp(s + n - k, end);
+}
+
 size_t text_utf8_length(const char *text)
 {
 	const unsigned char *s = (const unsigned char *)text;

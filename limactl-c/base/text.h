@@ -10,6 +10,9 @@
  * else rounded to two decimals. malloc'd. */
 char *text_size(uint64_t bytes);
 
+/* Whether s is end with something before it. */
+bool text_ends_with(const char *s, const char *end);
+
 /* Length of the well-formed UTF-8 character at s, 0 when there is none. */
 size_t text_utf8_length(const char *s);
 /* Its code point; *len 0 when there is none. */

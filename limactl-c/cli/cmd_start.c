@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "limactl-c/base/fs.h"
+#include "limactl-c/base/text.h"
 #include "limactl-c/cli/cmd.h"
 #include "limactl-c/cli/launch.h"
 #include "limactl-c/cli/lists.h"
@@ -16,17 +17,10 @@ struct start_opts {
 	bool foreground, progress;
 };
 
-static bool ends_with(const char *s, const char *end)
-{
-	size_t n = strlen(s), k = strlen(end);
-
-	return n > k && !strcmp(s + n - k, end);
-}
-
 /* A template rather than the name of an instance. */
 static bool is_template(const char *arg)
 {
-	return !strcmp(arg, "-") || strpbrk(arg, "/:") || ends_with(arg, ".yaml") || ends_with(arg, ".yml");
+	return !strcmp(arg, "-") || strpbrk(arg, "/:") || text_ends_with(arg, ".yaml") || text_ends_with(arg, ".yml");
 }
 
 static int find_instance(const char *arg, const struct start_opts *o, struct inst *i, struct err *e)

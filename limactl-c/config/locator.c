@@ -12,6 +12,7 @@
 #include "lib/io.h"
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
+#include "limactl-c/base/text.h"
 #include "limactl-c/config/locator_image.h"
 #include "limactl-c/config/search.h"
 
@@ -292,11 +293,8 @@ char *locator_instance_name(const char *locator)
 	for (char *p = name; *p; p++)
 		*p = (char)tolower((unsigned char)*p);
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
-		size_t m = strlen(suffixes[i]);
-
-		n = strlen(name);
-		if (n > m && !strcmp(name + n - m, suffixes[i])) {
-			name[n - m] = '\0';
+		if (text_ends_with(name, suffixes[i])) {
+			name[strlen(name) - strlen(suffixes[i])] = '\0';
 			break;
 		}
 	}

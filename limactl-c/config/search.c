@@ -74,7 +74,6 @@ static void walk(struct found *f, const char *folder, const char *prefix, unsign
 
 	while (dir && f->count < TEMPLATES_MAX && (d = readdir(dir))) {
 		auto_free char *path = xasprintf("%s/%s", folder, d->d_name);
-		size_t n = strlen(d->d_name), suffix = strlen(SUFFIX);
 		struct stat st;
 
 		if (d->d_name[0] == '.' || !is_word(d->d_name) || lstat(path, &st) < 0)
@@ -84,9 +83,9 @@ static void walk(struct found *f, const char *folder, const char *prefix, unsign
 
 			if (depth < DEPTH_MAX)
 				walk(f, path, below, depth + 1);
-		} else if (n > suffix && !strcmp(d->d_name + n - suffix, SUFFIX)) {
+		} else if (text_ends_with(d->d_name, SUFFIX)) {
 			f->item = xrealloc_array(f->item, f->count + 1, sizeof(*f->item));
-			f->item[f->count].name = xasprintf("%s%.*s", prefix, (int)(n - suffix), d->d_name);
+			f->item[f->count].name = xasprintf("%s%.*s", prefix, (int)(strlen(d->d_name) - strlen(SUFFIX)), d->d_name);
 			f->item[f->count++].path = steal(&path);
 		}
 	}

@@ -14,15 +14,9 @@
 #include "lib/cleanup.h"
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
+#include "limactl-c/base/text.h"
 
 enum { NAME_MAX_LENGTH = 76 };
-
-static bool ends_with(const char *s, const char *end)
-{
-	size_t n = strlen(s), k = strlen(end);
-
-	return n >= k && !strcmp(s + n - k, end);
-}
 
 int folder_check_name(const char *name, const char *what, struct err *e)
 {
@@ -43,7 +37,7 @@ int folder_check_name(const char *name, const char *what, struct err *e)
 		if (why)
 			return err_set(e, ERR_USAGE, "%s name \"%s\": %s", what, name, why);
 	}
-	if (ends_with(name, ".yml") || ends_with(name, ".yaml"))
+	if (text_ends_with(name, ".yml") || text_ends_with(name, ".yaml"))
 		return err_set(e, ERR_USAGE, "%s name \"%s\" must not end in .yml or .yaml", what, name);
 	return 0;
 }
@@ -85,7 +79,7 @@ static pid_t owner(const char *entry)
 		auto_free char *name = NULL;
 		const char *dot;
 
-		if (!ends_with(entry, kinds[i].end) || (kinds[i].hidden && *entry != '.'))
+		if (!text_ends_with(entry, kinds[i].end) || (kinds[i].hidden && *entry != '.'))
 			continue;
 		name = xstrndup(entry, n - end);
 		dot = strrchr(name, '.');
