@@ -10,6 +10,7 @@
 #include "limactl-c/base/mem.h"
 
 enum {
+	NAME_MAX_BYTES = 76,
 	WORD_MAX = 64, /* longer words are never a typing slip of a short key */
 	SLIP = 4, /* cost of a letter changed, added, left out or a pair swapped; another case costs
 		     1 */
@@ -45,6 +46,27 @@ bool text_ends_with(const char *s, const char *end)
 	size_t n = strlen(s), k = strlen(end);
 
 	return n > k && !strcmp(s + n - k, end);
+}
+
+int text_check_name(const char *name, struct err *e)
+{
+	static const char alnum[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	const char *p = name;
+	size_t n = strspn(p, alnum);
+
+	if (!*name)
+		return err_set(e, ERR_INVALID, "must not be empty");
+	if (strlen(name) > NAME_MAX_BYTES)
+		return err_set(e, ERR_INVALID, "has %zu bytes, at most %d are possible", strlen(name), NAME_MAX_BYTES);
+	while (n && p[n] && strchr("._-", p[n])) {
+		p += n + 1;
+		n = strspn(p, alnum);
+	}
+	if (!n || p[n])
+		return err_set(e, ERR_INVALID, "must be letters and digits, with single . _ - between them");
+	if (text_ends_with(name, ".yml") || text_ends_with(name, ".yaml"))
+		return err_set(e, ERR_INVALID, "must not end in .yml or .yaml");
+	return 0;
 }
 
 size_t text_utf8_length(const char *text)

@@ -6,12 +6,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/err.h"
+
 /* Bytes as "4GiB", "1.5GiB", "512MiB", "100B": the largest unit, exact when it divides into it,
  * else rounded to two decimals. malloc'd. */
 char *text_size(uint64_t bytes);
 
 /* Whether s is end with something before it. */
 bool text_ends_with(const char *s, const char *end);
+
+/* Lima's rule for names of instances and disks: ^[A-Za-z0-9]+(?:[._-](?:[A-Za-z0-9]+))*$, at most 76, not ending in .yml or
+ * .yaml. -1: e says what is wrong, in words that follow the name. */
+int text_check_name(const char *name, struct err *e);
 
 /* Length of the well-formed UTF-8 character at s, 0 when there is none. */
 size_t text_utf8_length(const char *s);

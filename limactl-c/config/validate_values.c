@@ -6,13 +6,13 @@
 #include <sys/un.h>
 
 #include "lib/cleanup.h"
+#include "limactl-c/base/text.h"
 #include "limactl-c/config/check.h"
 #include "limactl-c/config/schema.h"
 #include "limactl-c/config/where.h"
 
 #define DIGITS "0123456789"
-#define ALNUM DIGITS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-enum { NAME_MAX_BYTES = 76, INTERFACE_MAX = 15, MAC_TEXT = 17 };
+enum { INTERFACE_MAX = 15, MAC_TEXT = 17 };
 
 static int check_digest(const char *s, struct err *e)
 {
@@ -58,18 +58,9 @@ static int check_octal(const char *s, struct err *e)
 
 static int check_name(const char *s, struct err *e)
 {
-	const char *p = s;
-	size_t n = strspn(p, ALNUM);
+	struct err why;
 
-	while (n && p[n] && strchr("._-", p[n])) {
-		p += n + 1;
-		n = strspn(p, ALNUM);
-	}
-	if (n && !p[n] && strlen(s) <= NAME_MAX_BYTES)
-		return 0;
-	return err_set(e, ERR_INVALID,
-		       "must be letters and digits, with single . _ - between them, at most %d; got \"%.80s\"",
-		       NAME_MAX_BYTES, s);
+	return text_check_name(s, &why) < 0 ? err_set(e, ERR_INVALID, "%s; got \"%.80s\"", why.msg, s) : 0;
 }
 
 static int check_mac(const char *s, struct err *e)

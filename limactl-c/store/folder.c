@@ -1,6 +1,5 @@
 #include "limactl-c/store/folder.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,30 +15,11 @@
 #include "limactl-c/base/mem.h"
 #include "limactl-c/base/text.h"
 
-enum { NAME_MAX_LENGTH = 76 };
-
 int folder_check_name(const char *name, const char *what, struct err *e)
 {
-	const char *why = NULL;
+	struct err why;
 
-	if (!*name)
-		return err_set(e, ERR_USAGE, "%s name must not be empty", what);
-	if (strlen(name) > NAME_MAX_LENGTH)
-		return err_set(e, ERR_USAGE, "%s name \"%s\" has %zu bytes, at most %d are possible", what, name,
-			       strlen(name), NAME_MAX_LENGTH);
-	for (const char *p = name; *p; p++) {
-		bool mark = strchr("._-", *p);
-
-		if (!mark && !(isascii(*p) && isalnum((unsigned char)*p)))
-			why = "only letters, digits and . _ - are possible";
-		else if (mark && (p == name || !p[1] || strchr("._-", p[1])))
-			why = ". _ - must stand alone between letters or digits";
-		if (why)
-			return err_set(e, ERR_USAGE, "%s name \"%s\": %s", what, name, why);
-	}
-	if (text_ends_with(name, ".yml") || text_ends_with(name, ".yaml"))
-		return err_set(e, ERR_USAGE, "%s name \"%s\" must not end in .yml or .yaml", what, name);
-	return 0;
+	return text_check_name(name, &why) < 0 ? err_set(e, ERR_USAGE, "%s name \"%.80s\" %s", what, name, why.msg) : 0;
 }
 
 /* rename() would replace an empty folder. */

@@ -10,8 +10,7 @@
 
 #include "lib/err.h"
 
-/* Lima's rule for names: ^[A-Za-z0-9]+(?:[._-](?:[A-Za-z0-9]+))*$, at most 76, not ending in .yml or .yaml. what is
- * named, for messages: "instance". */
+/* By the rule of text_check_name(). what is named, for messages: "instance". */
 int folder_check_name(const char *name, const char *what, struct err *e);
 
 /* Makes home/name (0700); fill puts its files into an empty folder. ERR_EXISTS: there is one already. */

@@ -148,6 +148,7 @@ static const struct {
 	{ IMAGE "param: {1a: x}\n", ":2:9: param.1a: is no name of a parameter: a letter, then letters, digits and _" },
 	{ IMAGE "param: {a: \"x\\n\"}\nmessage: '{{.Param.a}}'\n", ":2:12: param.a: must not hold line ends" },
 	{ IMAGE "additionalDisks: [a--b]\n", "additionalDisks[0].name: must be letters and digits" },
+	{ IMAGE "additionalDisks: [a.yaml]\n", "additionalDisks[0].name: must not end in .yml or .yaml; got \"a.yaml\"" },
 	{ IMAGE "vmOpts: {qemu: {minimumVersion: x}}\n", "vmOpts.qemu.minimumVersion: must be a semantic version" },
 };
 
