@@ -1,6 +1,5 @@
 #include "limactl-c/base/finding.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +21,7 @@ static char *one_line(const char *text, size_t max)
 	return out;
 }
 
-static void ERR_FMT(5, 0)
-	add(struct findings *f, struct place at, const char *path, bool warning, const char *fmt, va_list ap)
+void finding_add(struct findings *f, struct place at, const char *path, bool warning, const char *fmt, va_list ap)
 {
 	char text[TEXT_MAX];
 
@@ -47,7 +45,7 @@ void finding_error(struct findings *f, struct place at, const char *path, const 
 	va_list ap;
 
 	va_start(ap, fmt);
-	add(f, at, path, false, fmt, ap);
+	finding_add(f, at, path, false, fmt, ap);
 	va_end(ap);
 }
 
@@ -56,7 +54,7 @@ void finding_warning(struct findings *f, struct place at, const char *path, cons
 	va_list ap;
 
 	va_start(ap, fmt);
-	add(f, at, path, true, fmt, ap);
+	finding_add(f, at, path, true, fmt, ap);
 	va_end(ap);
 }
 

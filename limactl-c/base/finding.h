@@ -3,6 +3,7 @@
 #ifndef LIMA_FINDING_H
 #define LIMA_FINDING_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -32,6 +33,8 @@ struct findings {
 
 void finding_error(struct findings *f, struct place at, const char *path, const char *fmt, ...) ERR_FMT(4, 5);
 void finding_warning(struct findings *f, struct place at, const char *path, const char *fmt, ...) ERR_FMT(4, 5);
+/* Either, for functions that take such arguments themselves. */
+void finding_add(struct findings *f, struct place at, const char *path, bool warning, const char *fmt, va_list ap) ERR_FMT(5, 0);
 
 void findings_sort(struct findings *f); /* by file, line and column; those of one place keep their order */
 /* "FILE:LINE:COLUMN: PATH: TEXT" without what is not known. malloc'd. */

@@ -1,7 +1,5 @@
 #include "limactl-c/config/embed.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,13 +42,11 @@ static void work_fini(struct work *w)
 /* What is wrong with what key says at n. */
 static int ERR_FMT(4, 5) bad(struct findings *f, const struct ynode *n, const char *key, const char *fmt, ...)
 {
-	char what[600];
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(what, sizeof(what), fmt, ap);
+	finding_add(f, yn_place(n), key, false, fmt, ap);
 	va_end(ap);
-	finding_error(f, yn_place(n), key, "%s", what);
 	return -1;
 }
 

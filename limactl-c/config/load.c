@@ -1,7 +1,5 @@
 #include "limactl-c/config/load.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,13 +29,11 @@ struct value {
 static void ERR_FMT(4, 5) bad(struct load *l, const struct cfg_path *path, const struct ynode *n, const char *fmt, ...)
 {
 	auto_free char *shown = cfg_path_text(path);
-	char what[400];
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(what, sizeof(what), fmt, ap);
+	finding_add(l->f, n->source ? yn_place(n) : (struct place){ l->name, 0, 0 }, shown, false, fmt, ap);
 	va_end(ap);
-	finding_error(l->f, n->source ? yn_place(n) : (struct place){ l->name, 0, 0 }, shown, "%s", what);
 }
 
 static void bad_kind(struct load *l, const struct value *v, const char *wanted)

@@ -1,6 +1,4 @@
 /* validate.c - rules across fields, on a filled configuration. Whether it can be carried out is the plan's business. */
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,18 +7,15 @@
 #include "limactl-c/config/check.h"
 #include "limactl-c/config/where.h"
 
-enum { WHAT_MAX = 500, PORT_SSH = 22, PORT_MAX = 65535 };
+enum { PORT_SSH = 22, PORT_MAX = 65535 };
 
 /* path is freed. */
-static void ERR_FMT(5, 0) tell(struct check *k, char *path, struct place at,
-			       void (*finding)(struct findings *f, struct place at, const char *path, const char *fmt, ...),
-			       const char *fmt, va_list ap)
+static void ERR_FMT(5, 0)
+	tell(struct check *k, char *path, struct place at, bool warning, const char *fmt, va_list ap)
 {
 	auto_free char *own = path;
-	char what[WHAT_MAX];
 
-	vsnprintf(what, sizeof(what), fmt, ap);
-	finding(k->f, at, own, "%s", what);
+	finding_add(k->f, at, own, warning, fmt, ap);
 }
 
 void check_bad(struct check *k, char *path, const char *fmt, ...)
@@ -28,7 +23,7 @@ void check_bad(struct check *k, char *path, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	tell(k, path, where_place(k->c, k->in->instance.name, path), finding_error, fmt, ap);
+	tell(k, path, where_place(k->c, k->in->instance.name, path), false, fmt, ap);
 	va_end(ap);
 }
 
@@ -37,7 +32,7 @@ void check_bad_key(struct check *k, char *path, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	tell(k, path, where_key_place(k->c, k->in->instance.name, path), finding_error, fmt, ap);
+	tell(k, path, where_key_place(k->c, k->in->instance.name, path), false, fmt, ap);
 	va_end(ap);
 }
 
@@ -46,7 +41,7 @@ void check_warn(struct check *k, char *path, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	tell(k, path, where_place(k->c, k->in->instance.name, path), finding_warning, fmt, ap);
+	tell(k, path, where_place(k->c, k->in->instance.name, path), true, fmt, ap);
 	va_end(ap);
 }
 
