@@ -8,6 +8,7 @@
 #include "limactl-c/config/locator.h"
 #include "limactl-c/config/schema.h"
 #include "limactl-c/driver/driver.h"
+#include "limactl-c/plan/host.h"
 #include "limactl-c/store/paths.h"
 
 struct info_opts {
@@ -58,8 +59,8 @@ static void add_drivers(struct yn_pool *p, struct ynode *info)
 	for (enum plan_driver d = PLAN_QEMU; d <= PLAN_VZ; d++) {
 		if (!driver_find(d))
 			continue;
-		yn_add(p, names, yn_string(p, look_driver(d)));
-		yn_set(p, more, look_driver(d), location(p, "internal"));
+		yn_add(p, names, yn_string(p, plan_driver_word(d)));
+		yn_set(p, more, plan_driver_word(d), location(p, "internal"));
 	}
 	yn_set(p, info, "vmTypes", names);
 	yn_set(p, info, "vmTypesEx", more);
@@ -106,7 +107,7 @@ static struct ynode *info_tree(struct yn_pool *p, const char *home)
 	add_drivers(p, info);
 	yn_set(p, info, "guestAgents", guest_agents(p));
 	yn_set(p, info, "hostOS", yn_string(p, look_host_os()));
-	yn_set(p, info, "hostArch", yn_string(p, look_host_arch()));
+	yn_set(p, info, "hostArch", yn_string(p, plan_host_arch()));
 	yn_set(p, info, "identityFile", yn_string(p, yn_printf(p, "%s/_config/user", home)));
 	yn_set(p, info, "plugins", yn_list(p));
 	yn_set(p, info, "libexecPaths", folders(p, libexec));

@@ -6,6 +6,7 @@
 #include "limactl-c/base/mem.h"
 #include "limactl-c/base/text.h"
 #include "limactl-c/cli/list.h"
+#include "limactl-c/plan/host.h"
 
 /* Columns in Lima's order. */
 enum { C_NAME, C_STATUS, C_SSH, C_VMTYPE, C_ARCH, C_CPUS, C_MEMORY, C_DISK, C_DIR, COLUMNS };
@@ -60,7 +61,7 @@ static unsigned columns_to_hide(const struct table *t)
 	/* Those that go first when the terminal is narrow; the first two only when they tell nothing. */
 	const unsigned first[] = {
 		says_only(t, C_VMTYPE, NULL) ? 1u << C_VMTYPE : 0,
-		says_only(t, C_ARCH, look_host_arch()) ? 1u << C_ARCH : 0,
+		says_only(t, C_ARCH, plan_host_arch()) ? 1u << C_ARCH : 0,
 		1u << C_DIR,
 	};
 	struct winsize w;

@@ -90,7 +90,7 @@ static void take_config(struct look *l, struct setup *s, struct yn_pool *whole)
 	if (l->status == INST_STOPPED) {
 		replace(&l->plan.arch, s->cfg.arch);
 		replace(&l->plan.message, s->cfg.message);
-		replace(&l->vm_type, s->host.fake ? look_driver(PLAN_FAKE) : s->cfg.vm_type);
+		replace(&l->vm_type, s->host.fake ? plan_driver_word(PLAN_FAKE) : s->cfg.vm_type);
 		/* A guest without an SSH server has no port. */
 		l->plan.ssh_port = !strcmp(s->cfg.guest.init, "lean") ? 0 : (uint16_t)s->cfg.ssh.local_port;
 		l->plan.cpus = s->cfg.cpus;
@@ -160,14 +160,7 @@ void look_free(struct look *l)
 		free(l->error[i]);
 }
 
-const char *look_driver(enum plan_driver driver)
-{
-	static const char *const words[] = { [PLAN_QEMU] = "qemu", [PLAN_VZ] = "vz", [PLAN_FAKE] = "fake" };
-
-	return words[driver];
-}
-
 const char *look_vm_type(const struct look *l)
 {
-	return l->vm_type ? l->vm_type : l->plan.name ? look_driver(l->plan.driver) : "";
+	return l->vm_type ? l->vm_type : l->plan.name ? plan_driver_word(l->plan.driver) : "";
 }

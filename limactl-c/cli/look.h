@@ -30,8 +30,6 @@ int look_at(const char *name, struct yn_pool *whole, struct look *l, struct err 
 void look_free(struct look *l);
 
 const char *look_host_os(void);   /* "linux", "darwin" */
-const char *look_host_arch(void); /* "x86_64", "aarch64" */
-const char *look_driver(enum plan_driver driver); /* "qemu" */
 const char *look_vm_type(const struct look *l); /* "qemu"; "" when not known */
 
 /* Lima's fields of an instance that was looked at whole, by their names in JSON. */

@@ -1,10 +1,10 @@
 #include <string.h>
-#include <sys/utsname.h>
 
 #include "lib/cleanup.h"
 #include "limactl-c/base/fs.h"
 #include "limactl-c/cli/look.h"
 #include "limactl-c/config/vars.h"
+#include "limactl-c/plan/host.h"
 
 /* Members of an instance: the names in templates of --format and in JSON, and what an unset one is there. */
 static const struct {
@@ -45,15 +45,6 @@ const char *look_host_os(void)
 #else
 	return "linux";
 #endif
-}
-
-const char *look_host_arch(void)
-{
-	static struct utsname u;
-
-	if (uname(&u) < 0)
-		return "";
-	return !strcmp(u.machine, "arm64") ? "aarch64" : u.machine;
 }
 
 static void set_string(struct yn_pool *p, struct ynode *o, const char *member, const char *s)
@@ -110,7 +101,7 @@ static void set_host(struct yn_pool *p, struct ynode *o, const char *dir)
 	auto_free char *home = fs_parent(dir);
 
 	set_string(p, o, "HostOS", look_host_os());
-	set_string(p, o, "HostArch", look_host_arch());
+	set_string(p, o, "HostArch", plan_host_arch());
 	set_string(p, o, "LimaHome", home);
 	set_string(p, o, "IdentityFile", yn_printf(p, "%s/_config/user", home));
 }

@@ -91,10 +91,13 @@ char *plan_host_zone(const struct plan_host *h, const char *name)
 	return steal(&path);
 }
 
-/* What uname calls a machine, in Lima's words. */
-static const char *arch_word(const char *machine)
+const char *plan_host_arch(void)
 {
-	return !strcmp(machine, "arm64") ? "aarch64" : !strcmp(machine, "amd64") ? "x86_64" : machine;
+	static struct utsname u;
+
+	if (uname(&u) < 0)
+		return "";
+	return !strcmp(u.machine, "arm64") ? "aarch64" : !strcmp(u.machine, "amd64") ? "x86_64" : u.machine;
 }
 
 /* Lima's 200 tries of 3 s; tests have less time. */
@@ -115,11 +118,11 @@ int plan_host_probe(struct plan_host *h, struct err *e)
 	*h = (struct plan_host){ 0 };
 	if (uname(&u) < 0)
 		return err_errno(e, "uname");
-	h->arch = xstrdup(arch_word(u.machine));
+	h->arch = xstrdup(plan_host_arch());
 	h->darwin = !strcmp(u.sysname, "Darwin");
 	h->cpus = cpus > 0 ? (unsigned)cpus : 1;
 	h->memory = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : (uint64_t)1 << 30;
-	h->fake = driver && !strcmp(driver, "fake");
+	h->fake = driver && !strcmp(driver, plan_driver_word(PLAN_FAKE));
 	h->probe_seconds = probe_seconds();
 	probe_user(h);
 	h->timezone = probe_timezone();

@@ -54,6 +54,9 @@ void plan_firmware_find(const char *arch, const char *home, const char *qemu, co
 /* The file that describes a time zone, malloc'd; NULL when this host does not know it. */
 char *plan_host_zone(const struct plan_host *h, const char *name);
 
+/* This host's architecture in Lima's words; "": not known. */
+const char *plan_host_arch(void);
+
 /* Whether the flags line of /proc/cpuinfo in text shows hardware virtualization (vmx or svm). */
 bool plan_host_cpu_virtualizes(const char *cpuinfo);
 

@@ -42,6 +42,12 @@ struct record {
 	  .count_offset = offsetof(struct plan, count) }
 
 static const char *const driver_words[] = { [PLAN_QEMU] = "qemu", [PLAN_VZ] = "vz", [PLAN_FAKE] = "fake", NULL };
+
+const char *plan_driver_word(enum plan_driver driver)
+{
+	return driver_words[driver];
+}
+
 static const char *const accel_words[] = { [PLAN_TCG] = "tcg", [PLAN_KVM] = "kvm", [PLAN_HVF] = "hvf", NULL };
 static const char *const init_words[] = { [PLAN_INIT_LEAN] = "lean", [PLAN_INIT_OPENRC] = "openrc", NULL };
 static const char *const boot_words[] = {

@@ -14,6 +14,7 @@
 #include "lib/err.h"
 
 enum plan_driver { PLAN_QEMU, PLAN_VZ, PLAN_FAKE };
+const char *plan_driver_word(enum plan_driver driver); /* as vmType names it: "qemu" */
 enum plan_accel { PLAN_TCG, PLAN_KVM, PLAN_HVF };
 enum plan_init { PLAN_INIT_LEAN, PLAN_INIT_OPENRC };
 
