@@ -1,6 +1,7 @@
 /* FIPS 180-4. */
 #include "limactl-c/base/sha256.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { BLOCK = 64, ROUNDS = 64, WORDS = 8 };
@@ -66,4 +67,13 @@ void sha256(const void *data, size_t len, uint8_t digest[SHA256_SIZE])
 		add_block(state, tail + i);
 	for (size_t i = 0; i < SHA256_SIZE; i++)
 		digest[i] = (uint8_t)(state[i / 4] >> (24 - 8 * (i % 4)));
+}
+
+void sha256_hex(const void *data, size_t len, char hex[SHA256_HEX + 1])
+{
+	uint8_t digest[SHA256_SIZE];
+
+	sha256(data, len, digest);
+	for (size_t i = 0; i < SHA256_SIZE; i++)
+		snprintf(hex + 2 * i, 3, "%02x", digest[i]);
 }

@@ -5,7 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SHA256_SIZE = 32 };
+enum { SHA256_SIZE = 32, SHA256_HEX = 2 * SHA256_SIZE };
 void sha256(const void *data, size_t len, uint8_t digest[SHA256_SIZE]);
+void sha256_hex(const void *data, size_t len, char hex[SHA256_HEX + 1]); /* as a text, lower case */
 
 #endif

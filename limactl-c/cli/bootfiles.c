@@ -1,7 +1,6 @@
 #include "limactl-c/cli/bootfiles.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,8 +21,7 @@ enum { ARGS_MAX = 4096 };
 static char *folder_of(const char *path, struct err *e)
 {
 	auto_free char *cache = paths_cache(e), *real = realpath(path, NULL), *text = NULL;
-	char key[2 * SHA256_SIZE + 1];
-	uint8_t digest[SHA256_SIZE];
+	char key[SHA256_HEX + 1];
 	struct stat st;
 
 	if (!cache)
@@ -32,9 +30,7 @@ static char *folder_of(const char *path, struct err *e)
 		return err_errno(e, "%s", path), NULL;
 	text = xasprintf("%s %lld %lld.%09ld", real, (long long)st.st_size, (long long)st.st_mtim.tv_sec,
 			 st.st_mtim.tv_nsec);
-	sha256(text, strlen(text), digest);
-	for (size_t i = 0; i < SHA256_SIZE; i++)
-		snprintf(key + 2 * i, 3, "%02x", digest[i]);
+	sha256_hex(text, strlen(text), key);
 	return xasprintf("%s/boot/sha256-%s", cache, key);
 }
 

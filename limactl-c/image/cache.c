@@ -231,11 +231,7 @@ char *cache_object(const struct cache *c, const struct digest *sha256)
 	return is_sound(c, sha256, path) ? steal(&path) : NULL;
 }
 
-int cache_url_key(const char *url, struct digest *key, struct err *e)
+void cache_url_key(const char *url, char key[SHA256_HEX + 1])
 {
-	struct hash *h = hash_new(NULL, e);
-	int rc = !h || hash_add(h, url, strlen(url), e) < 0 || hash_end(h, key, e) < 0 ? -1 : 0;
-
-	hash_free(h);
-	return rc;
+	sha256_hex(url, strlen(url), key);
 }

@@ -22,6 +22,7 @@
 
 #include <sys/types.h>
 
+#include "limactl-c/base/sha256.h"
 #include "limactl-c/image/digest.h"
 #include "limactl-c/image/newfile.h"
 
@@ -61,7 +62,7 @@ bool cache_follow(const struct cache *c, enum cache_kind kind, const char *key, 
 
 bool cache_has(const struct cache *c, enum cache_kind kind, const char *key); /* the link leads to a file, sound or not */
 
-int cache_url_key(const char *url, struct digest *key, struct err *e); /* the name of a URL: its SHA-256 */
+void cache_url_key(const char *url, char key[SHA256_HEX + 1]); /* the name of a URL: its SHA-256 */
 
 /* Path of the object, malloc'd; NULL when it is not there, or is no longer what it was. It is read through (0.6 s for 600 MB
  * on the test machine) only when the file does not look as it did when that was last done. */

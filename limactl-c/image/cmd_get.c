@@ -142,9 +142,9 @@ static int download(const struct request *r, const char *key, const char *valida
 }
 
 /* What Lima has of the URL, as an object of ours; false: nothing that will do. */
-static bool take_from_lima(const struct request *r, const struct digest *key, struct newfile *f, struct digest *got)
+static bool take_from_lima(const struct request *r, const char *key, struct newfile *f, struct digest *got)
 {
-	auto_free char *what = xasprintf("lima-%s", key->hex);
+	auto_free char *what = xasprintf("lima-%s", key);
 	auto_close int fd = r->text && !r->want ? -1 : lima_cache_open(key);
 	auto_sink s = SINK_INIT;
 	struct err none;
@@ -157,13 +157,13 @@ static bool take_from_lima(const struct request *r, const struct digest *key, st
 }
 
 /* The bytes with the digest got are in f: what the URL was asked for. */
-static char *keep(const struct request *r, const struct digest *key, struct newfile *f, const struct digest *got,
+static char *keep(const struct request *r, const char *key, struct newfile *f, const struct digest *got,
 		  struct err *e)
 {
 	struct digest object = *got;
 
 	/* Links first: publishing lets the next process in, which must find them. They may dangle, that means "not there". */
-	if (remember_digest(r, got, e) < 0 || cache_link(r->cache, CACHE_URLS, key->hex, got, e) < 0)
+	if (remember_digest(r, got, e) < 0 || cache_link(r->cache, CACHE_URLS, key, got, e) < 0)
 		return NULL;
 	if (is_packed(r, r->location) ? store_unpacked(r, f->fd, got, &object, e) < 0
 					  : cache_publish(r->cache, f, got, 0444, e) < 0)
@@ -175,30 +175,30 @@ static char *get_url(const struct request *r, struct err *e)
 {
 	char validator[CACHE_VALIDATOR_MAX + 1];
 	auto_newfile f = NEWFILE_INIT, taken = NEWFILE_INIT;
-	struct digest key, got;
+	char key[SHA256_HEX + 1];
+	struct digest got;
 	char *path;
 
-	if (cache_url_key(r->location, &key, e) < 0)
-		return NULL;
-	path = find_url(r, key.hex);
+	cache_url_key(r->location, key);
+	path = find_url(r, key);
 	/* Another process may be at the same download: we wait here, and look again. */
-	if (path || cache_partial(r->cache, key.hex, &f, validator, e) < 0)
+	if (path || cache_partial(r->cache, key, &f, validator, e) < 0)
 		return path;
-	path = find_url(r, key.hex);
+	path = find_url(r, key);
 	if (path) {
 		f.kept = false;
 		return path;
 	}
-	if (take_from_lima(r, &key, &taken, &got)) {
+	if (take_from_lima(r, key, &taken, &got)) {
 		f.kept = false;
-		cache_partial_forget(r->cache, key.hex);
-		return keep(r, &key, &taken, &got, e);
+		cache_partial_forget(r->cache, key);
+		return keep(r, key, &taken, &got, e);
 	}
-	if (download(r, key.hex, validator, &f, &got, e) < 0 || !(path = keep(r, &key, &f, &got, e)))
+	if (download(r, key, validator, &f, &got, e) < 0 || !(path = keep(r, key, &f, &got, e)))
 		return NULL;
 	/* What was fetched is not fetched again because, say, the disk was too full to unpack it. */
 	f.kept = false;
-	cache_partial_forget(r->cache, key.hex);
+	cache_partial_forget(r->cache, key);
 	return path;
 }
 

@@ -57,14 +57,15 @@ static void keep_digest(struct prune *p, const char *text)
 
 static void keep_location(struct prune *p, const char *location)
 {
-	struct digest key, object;
+	char key[SHA256_HEX + 1];
+	struct digest object;
 	struct err none;
 
+	cache_url_key(location, key);
 	if (!strncmp(location, "cache:", 6) && cache_check_name(location + 6, &none) == 0 &&
 	    cache_follow(&p->cache, CACHE_NAMES, location + 6, &object))
 		keep(p, &object);
-	else if (strstr(location, "://") && cache_url_key(location, &key, &none) == 0 &&
-		 cache_follow(&p->cache, CACHE_URLS, key.hex, &object))
+	else if (strstr(location, "://") && cache_follow(&p->cache, CACHE_URLS, key, &object))
 		keep(p, &object);
 }
 

@@ -8,7 +8,7 @@
 #include "limactl-c/base/mem.h"
 #include "limactl-c/store/paths.h"
 
-int lima_cache_open(const struct digest *url)
+int lima_cache_open(const char *key)
 {
 	struct err none;
 	auto_free char *ours = paths_cache(&none), *above = ours ? fs_parent(ours) : NULL, *path = NULL;
@@ -18,9 +18,9 @@ int lima_cache_open(const struct digest *url)
 	if (!above)
 		return -1;
 #ifdef __APPLE__
-	path = xasprintf("%s/../Library/Caches/lima/download/by-url-sha256/%s/data", above, url->hex);
+	path = xasprintf("%s/../Library/Caches/lima/download/by-url-sha256/%s/data", above, key);
 #else
-	path = xasprintf("%s/lima/download/by-url-sha256/%s/data", above, url->hex);
+	path = xasprintf("%s/lima/download/by-url-sha256/%s/data", above, key);
 #endif
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? steal_fd(&fd) : -1;

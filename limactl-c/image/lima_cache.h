@@ -7,9 +7,7 @@
 #ifndef LIMA_IMAGE_LIMA_CACHE_H
 #define LIMA_IMAGE_LIMA_CACHE_H
 
-#include "limactl-c/image/digest.h"
-
-/* Descriptor of what Lima got from the URL with this SHA-256; -1: it has nothing. */
-int lima_cache_open(const struct digest *url);
+/* Descriptor of what Lima got from the URL whose SHA-256 is key, in hexadecimal; -1: it has nothing. */
+int lima_cache_open(const char *key);
 
 #endif

@@ -11,16 +11,12 @@ enum {
 	ARGS_MAX = 4096,    /* bytes of fsArgs */
 };
 
-/* "lima-NAME", or a number that stands for a longer name (FNV-1a). */
+/* "lima-NAME", or a number that stands for a longer name. */
 static char *serial_of(const char *name)
 {
-	uint64_t h = 0xcbf29ce484222325ull;
-
 	if (strlen("lima-") + strlen(name) <= SERIAL_MAX)
 		return xasprintf("lima-%s", name);
-	for (const char *p = name; *p; p++)
-		h = (h ^ (unsigned char)*p) * 0x100000001b3ull;
-	return xasprintf("lima-%015llx", (unsigned long long)(h & 0xfffffffffffffffull));
+	return xasprintf("lima-%015llx", (unsigned long long)(plan_hash(name) & 0xfffffffffffffffull));
 }
 
 /* What the guest's setup is told (guestagent/setup_disks.c). */

@@ -57,6 +57,9 @@ void plan_setf(struct plan *p, const char *value, const char *key, ...) ERR_FMT(
 char *plan_join(char *const *word, size_t words, const char *between);
 void plan_add_file(struct plan *p, const char *guest_path, char *source, unsigned mode); /* source is taken */
 
+/* A number that stands for a text (FNV-1a). */
+uint64_t plan_hash(const char *s);
+
 /* Appends a zeroed element to a list member. */
 #define PLAN_APPEND(list, count) \
 	((list) = xrealloc_array((list), (count) + 1, sizeof(*(list))), (list)[count] = (__typeof__(*(list))){ 0 }, \

@@ -14,13 +14,20 @@ enum {
 	TB_SIZE = 512,      /* MiB: what a boot with Docker fills; QEMU's own default is a gigabyte */
 };
 
-/* A locally administered address that stays the same as long as the folder does (FNV-1a of its path). */
-static char *mac_of(const char *dir)
+uint64_t plan_hash(const char *s)
 {
 	uint64_t h = 0xcbf29ce484222325ull;
 
-	for (const char *p = dir; *p; p++)
-		h = (h ^ (unsigned char)*p) * 0x100000001b3ull;
+	for (; *s; s++)
+		h = (h ^ (unsigned char)*s) * 0x100000001b3ull;
+	return h;
+}
+
+/* A locally administered address that stays the same as long as the folder does. */
+static char *mac_of(const char *dir)
+{
+	uint64_t h = plan_hash(dir);
+
 	h ^= h >> 32;
 	return xasprintf("52:55:55:%02x:%02x:%02x", (unsigned)(h >> 16 & 255), (unsigned)(h >> 8 & 255),
 			 (unsigned)(h & 255));

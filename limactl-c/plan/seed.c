@@ -9,7 +9,7 @@
 #include "limactl-c/plan/parts.h"
 #include "limactl-c/plan/seed_parts.h"
 
-enum { IID_BYTES = 8, SHELL_MODE = 0755 };
+enum { IID_DIGITS = 16, SHELL_MODE = 0755 };
 
 /* Scripts of provision/cloud/, as they lie there. */
 static const struct {
@@ -66,12 +66,10 @@ static void add_source(struct seed *s, const char *path, unsigned mode, char *so
 static void make_iid(const struct seed_input *in, const struct buf *user, const struct buf *network, char iid[32])
 {
 	auto_free char *all = xasprintf("%s%c%s%c%s", user->data, 0xff, network->data, 0xff, in->p->hostname);
-	uint8_t d[SHA256_SIZE];
-	int n = snprintf(iid, 32, "iid-");
+	char hex[SHA256_HEX + 1];
 
-	sha256(all, strlen(all), d);
-	for (int i = 0; i < IID_BYTES; i++)
-		n += snprintf(iid + n, 32 - (size_t)n, "%02x", d[i]);
+	sha256_hex(all, strlen(all), hex);
+	snprintf(iid, 32, "iid-%.*s", IID_DIGITS, hex);
 }
 
 /* What cloud-init and lima-init read. */

@@ -39,12 +39,10 @@ bool seed_guest_mounts(const struct cfg *c)
 void seed_mount_tag(const struct cfg_mount *m, char tag[24])
 {
 	auto_free char *text = xasprintf("%s:%s", m->location, m->mount_point);
-	uint8_t d[SHA256_SIZE];
-	int n = snprintf(tag, 24, "lima-");
+	char hex[SHA256_HEX + 1];
 
-	sha256(text, strlen(text), d);
-	for (int i = 0; i < 8; i++)
-		n += snprintf(tag + n, 24 - (size_t)n, "%02x", d[i]);
+	sha256_hex(text, strlen(text), hex);
+	snprintf(tag, 24, "lima-%.16s", hex);
 }
 
 char *seed_mount_options(const struct cfg *c, const struct cfg_mount *m)

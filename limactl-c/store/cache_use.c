@@ -1,7 +1,6 @@
 #include "limactl-c/store/cache_use.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -26,14 +25,11 @@ static void note_home(const char *cache)
 {
 	struct err none;
 	auto_free char *home = paths_home(&none), *dir = xasprintf("%s/homes", cache), *path = NULL;
-	uint8_t sum[SHA256_SIZE];
-	char hex[2 * SHA256_SIZE + 1];
+	char hex[SHA256_HEX + 1];
 
 	if (!home || fs_mkdirs(dir, 0755, &none) < 0)
 		return;
-	sha256(home, strlen(home), sum);
-	for (size_t i = 0; i < SHA256_SIZE; i++)
-		snprintf(hex + 2 * i, 3, "%02x", sum[i]);
+	sha256_hex(home, strlen(home), hex);
 	path = xasprintf("%s/%s", dir, hex);
 	if (symlink(home, path) < 0) {
 		/* It is there already; or the cache is not ours to write to, nor to prune. */

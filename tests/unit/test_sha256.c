@@ -29,10 +29,20 @@ static void test_digests_are_those_of_openssl(void **state)
 	}
 }
 
+static void test_a_digest_as_text(void **state)
+{
+	char hex[SHA256_HEX + 1];
+
+	(void)state;
+	sha256_hex("abc", 3, hex);
+	assert_string_equal(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_digests_are_those_of_openssl),
+		cmocka_unit_test(test_a_digest_as_text),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
