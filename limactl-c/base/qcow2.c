@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "lib/be.h"
 #include "lib/cleanup.h"
 #include "lib/io.h"
 
@@ -19,15 +20,6 @@ enum {
 
 #define EXTERNAL_DATA_FILE 4u /* bit of the incompatible features */
 
-static uint64_t be(const unsigned char *p, size_t n)
-{
-	uint64_t v = 0;
-
-	while (n--)
-		v = v << 8 | *p++;
-	return v;
-}
-
 int qcow2_parse(const unsigned char *head, size_t len, uint64_t file_size, struct qcow2_info *out, struct err *e)
 {
 	uint64_t version;
@@ -38,16 +30,16 @@ int qcow2_parse(const unsigned char *head, size_t len, uint64_t file_size, struc
 		return 0;
 	if (len < LEN_V2)
 		return err_set(e, ERR_INVALID, "it ends within its header");
-	version = be(head + AT_VERSION, 4);
+	version = be_get(head + AT_VERSION, 4);
 	if (version != 2 && version != 3)
 		return err_set(e, ERR_INVALID, "it is of qcow version %u, only 2 and 3 are known", (unsigned)version);
 	if (version == 3 && len < LEN_V3)
 		return err_set(e, ERR_INVALID, "it ends within its header");
-	if (be(head + AT_BACKING_FILE, 8) ||
-	    (version == 3 && be(head + AT_INCOMPATIBLE, 8) & EXTERNAL_DATA_FILE))
+	if (be_get(head + AT_BACKING_FILE, 8) ||
+	    (version == 3 && be_get(head + AT_INCOMPATIBLE, 8) & EXTERNAL_DATA_FILE))
 		return err_set(e, ERR_INVALID, "it refers to another file, which is not allowed for an image");
 	out->format = "qcow2";
-	out->size = be(head + AT_SIZE, 8);
+	out->size = be_get(head + AT_SIZE, 8);
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/be.h"
 #include "lib/cleanup.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/image/inflate.h"
@@ -50,15 +51,6 @@ struct qcow2 {
 	uint64_t l2_at;                  /* of the table in l2; 0: none */
 };
 
-static uint64_t be(const unsigned char *p, size_t n)
-{
-	uint64_t v = 0;
-
-	while (n--)
-		v = v << 8 | *p++;
-	return v;
-}
-
 static int read_exactly(const struct byte_source *f, uint64_t at, void *buf, size_t n, const char *what, struct err *e)
 {
 	long k;
@@ -82,13 +74,13 @@ static int check_features(struct qcow2 *q, const unsigned char *head, size_t len
 		{ EXTENDED_L2, "it has extended L2 entries, which are not supported; qemu-img convert makes a plain one" },
 		{ ~(uint64_t)KNOWN, "it has features this version does not know" },
 	};
-	uint64_t features = be(head + AT_INCOMPATIBLE, 8);
+	uint64_t features = be_get(head + AT_INCOMPATIBLE, 8);
 	unsigned type = 0;
 
 	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++)
 		if (features & refused[i].bit)
 			return err_set(e, ERR_INVALID, "%s", refused[i].why);
-	if (features & COMPRESSION_TYPE && len > AT_COMPRESSION && be(head + AT_HEADER_LEN, 4) > AT_COMPRESSION)
+	if (features & COMPRESSION_TYPE && len > AT_COMPRESSION && be_get(head + AT_HEADER_LEN, 4) > AT_COMPRESSION)
 		type = head[AT_COMPRESSION];
 	if (type > 1)
 		return err_set(e, ERR_INVALID, "its clusters are packed in a way (%u) this version does not know", type);
@@ -104,15 +96,15 @@ static int read_header(struct qcow2 *q, unsigned char *head, struct err *e)
 		return -1;
 	if (len < LEN_V2 || memcmp(head, "QFI\xfb", 4) != 0)
 		return err_set(e, ERR_INVALID, "it is no qcow2 image");
-	q->version = (unsigned)be(head + AT_VERSION, 4);
+	q->version = (unsigned)be_get(head + AT_VERSION, 4);
 	if (q->version != 2 && q->version != 3)
 		return err_set(e, ERR_INVALID, "it is of qcow version %u; only 2 and 3 are known", q->version);
-	if (be(head + AT_CRYPT, 4))
+	if (be_get(head + AT_CRYPT, 4))
 		return err_set(e, ERR_INVALID, "it is encrypted, which is not supported");
-	q->cluster_bits = (unsigned)be(head + AT_CLUSTER_BITS, 4);
+	q->cluster_bits = (unsigned)be_get(head + AT_CLUSTER_BITS, 4);
 	if (q->cluster_bits < CLUSTER_BITS_MIN || q->cluster_bits > CLUSTER_BITS_MAX)
 		return err_set(e, ERR_INVALID, "its cluster size is not between 512 bytes and 2 MiB");
-	q->size = be(head + AT_SIZE, 8);
+	q->size = be_get(head + AT_SIZE, 8);
 	if (q->size > SINK_MAX_BYTES)
 		return err_set(e, ERR_INVALID, "it is larger than %llu GiB", SINK_MAX_BYTES >> 30);
 	q->inflate = inflate_raw;
@@ -125,8 +117,8 @@ static int read_header(struct qcow2 *q, unsigned char *head, struct err *e)
 
 static int read_backing_name(struct qcow2 *q, const unsigned char *head, struct err *e)
 {
-	uint64_t at = be(head + AT_BACKING, 8);
-	size_t n = (size_t)be(head + AT_BACKING_LEN, 4);
+	uint64_t at = be_get(head + AT_BACKING, 8);
+	size_t n = (size_t)be_get(head + AT_BACKING_LEN, 4);
 
 	if (!at)
 		return 0;
@@ -146,14 +138,14 @@ static int read_l1(struct qcow2 *q, const unsigned char *head, struct err *e)
 	unsigned covered_bits = q->cluster_bits - 3 + q->cluster_bits;
 	uint64_t needed = (q->size >> covered_bits) + ((q->size & ((1ULL << covered_bits) - 1)) != 0);
 
-	if (be(head + AT_L1_ENTRIES, 4) < needed)
+	if (be_get(head + AT_L1_ENTRIES, 4) < needed)
 		return err_set(e, ERR_INVALID, "its first table is too small for its size");
 	/* At most 2^40 >> 15 entries of 8 bytes; and not more than the file holds. */
 	if (needed * 8 > q->file->size)
 		return err_set(e, ERR_INVALID, "its first table lies behind the end of the file");
 	q->l1_entries = needed;
 	q->l1 = xmalloc(needed * 8);
-	return read_exactly(q->file, be(head + AT_L1, 8), q->l1, needed * 8, "its first table", e);
+	return read_exactly(q->file, be_get(head + AT_L1, 8), q->l1, needed * 8, "its first table", e);
 }
 
 struct qcow2 *qcow2_open(const struct byte_source *file, struct err *e)
@@ -206,7 +198,7 @@ void qcow2_set_backing(struct qcow2 *q, const struct byte_source *backing)
 static int find_entry(struct qcow2 *q, uint64_t index, uint64_t *entry, struct err *e)
 {
 	unsigned bits = q->cluster_bits - 3;
-	uint64_t at = be(q->l1 + 8 * (index >> bits), 8) & ENTRY_OFFSET;
+	uint64_t at = be_get(q->l1 + 8 * (index >> bits), 8) & ENTRY_OFFSET;
 
 	*entry = 0;
 	if (!at)
@@ -219,7 +211,7 @@ static int find_entry(struct qcow2 *q, uint64_t index, uint64_t *entry, struct e
 			return -1;
 		q->l2_at = at;
 	}
-	*entry = be(q->l2 + 8 * (index & ((1u << bits) - 1)), 8);
+	*entry = be_get(q->l2 + 8 * (index & ((1u << bits) - 1)), 8);
 	return 0;
 }
 
