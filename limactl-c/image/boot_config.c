@@ -108,7 +108,7 @@ static void add_arg(struct boot_entry *b, const char *word)
 	memcpy(b->args + have + (have != 0), word, strlen(word) + 1);
 }
 
-enum action { NOTHING, NEW_ENTRY, KERNEL, KERNEL_AND_ARGS, INITRD, ARGS };
+enum action { NOTHING, NEW_ENTRY, KERNEL, INITRD, ARGS };
 
 static enum action action_of(const char *word)
 {
@@ -116,8 +116,8 @@ static enum action action_of(const char *word)
 		const char *word;
 		enum action action;
 	} words[] = {
-		{ "menuentry", NEW_ENTRY }, { "label", NEW_ENTRY },     { "linux", KERNEL_AND_ARGS },
-		{ "linux16", KERNEL_AND_ARGS }, { "linuxefi", KERNEL_AND_ARGS }, { "kernel", KERNEL },
+		{ "menuentry", NEW_ENTRY }, { "label", NEW_ENTRY },     { "linux", KERNEL },
+		{ "linux16", KERNEL },      { "linuxefi", KERNEL },     { "kernel", KERNEL },
 		{ "initrd", INITRD },       { "initrd16", INITRD },     { "initrdefi", INITRD },
 		{ "append", ARGS },         { "options", ARGS },
 	};

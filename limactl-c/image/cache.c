@@ -82,11 +82,11 @@ static char *note_path(const struct cache *c, const char *key)
 	return xasprintf("%s/partial/%s.of", c->root, key);
 }
 
-int cache_partial(const struct cache *c, const char *key, struct newfile *f, char validator[CACHE_VALIDATOR_MAX + 1],
+int cache_partial(const struct cache *c, const char *key, struct newfile *f, char validator[FETCH_VALIDATOR_MAX + 1],
 		  struct err *e)
 {
 	auto_free char *path = xasprintf("%s/partial/%s", c->root, key), *note = note_path(c, key);
-	auto_buf text = BUF_INIT(CACHE_VALIDATOR_MAX);
+	auto_buf text = BUF_INIT(FETCH_VALIDATOR_MAX);
 	struct err none;
 
 	if (newfile_open_kept(f, path, e) < 0)

@@ -24,6 +24,7 @@
 
 #include "limactl-c/base/sha256.h"
 #include "limactl-c/image/digest.h"
+#include "limactl-c/image/fetch.h"
 #include "limactl-c/image/newfile.h"
 
 enum cache_kind { CACHE_NAMES, CACHE_URLS, CACHE_DIGESTS, CACHE_UNPACKED, CACHE_KINDS };
@@ -46,8 +47,7 @@ int cache_check_name(const char *name, struct err *e);
 int cache_new(const struct cache *c, const char *what, struct newfile *f, struct err *e);
 
 /* A download's file, with what earlier tries got, and what the server called the file then: its ETag or date, "" for none. */
-enum { CACHE_VALIDATOR_MAX = 255 };
-int cache_partial(const struct cache *c, const char *key, struct newfile *f, char validator[CACHE_VALIDATOR_MAX + 1],
+int cache_partial(const struct cache *c, const char *key, struct newfile *f, char validator[FETCH_VALIDATOR_MAX + 1],
 		  struct err *e);
 int cache_partial_note(const struct cache *c, const char *key, const char *validator, struct err *e);
 void cache_partial_forget(const struct cache *c, const char *key); /* removes the note; the file is its owner's */

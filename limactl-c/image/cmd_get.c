@@ -173,7 +173,7 @@ static char *keep(const struct request *r, const char *key, struct newfile *f, c
 
 static char *get_url(const struct request *r, struct err *e)
 {
-	char validator[CACHE_VALIDATOR_MAX + 1];
+	char validator[FETCH_VALIDATOR_MAX + 1];
 	auto_newfile f = NEWFILE_INIT, taken = NEWFILE_INIT;
 	char key[SHA256_HEX + 1];
 	struct digest got;

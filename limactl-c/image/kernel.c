@@ -16,11 +16,8 @@ int kernel_zboot(const unsigned char *image, size_t n, struct zboot *z, struct e
 	z->len = le32_get(image + AT_LEN);
 	if (z->payload < KERNEL_HEADER || z->payload >= n || z->len > n - z->payload || !z->len)
 		return err_set(e, ERR_INVALID, "its packed kernel does not lie inside it");
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
-		if (strncmp((const char *)image + AT_PACKING, known[i], PACKING_LEN))
-			continue;
-		z->packing = known[i];
-		return 1;
-	}
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (!strncmp((const char *)image + AT_PACKING, known[i], PACKING_LEN))
+			return 1;
 	return err_set(e, ERR_INVALID, "its kernel is packed in a way this version does not know");
 }

@@ -10,8 +10,7 @@
 enum { KERNEL_HEADER = 64, KERNEL_MAX = 256 << 20 };
 
 struct zboot {
-	size_t payload, len;  /* where the packed kernel lies, in bytes */
-	const char *packing; /* static */
+	size_t payload, len; /* where the packed kernel lies, in bytes */
 };
 
 /* Whether the image of n bytes is such a one; -1 when it is, but its payload is not inside it or is packed in a way

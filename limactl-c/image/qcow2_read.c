@@ -198,9 +198,12 @@ void qcow2_set_backing(struct qcow2 *q, const struct byte_source *backing)
 static int find_entry(struct qcow2 *q, uint64_t index, uint64_t *entry, struct err *e)
 {
 	unsigned bits = q->cluster_bits - 3;
-	uint64_t at = be_get(q->l1 + 8 * (index >> bits), 8) & ENTRY_OFFSET;
+	uint64_t at;
 
 	*entry = 0;
+	if (index >> bits >= q->l1_entries)
+		return err_set(e, ERR_INVALID, "a cluster behind its end is asked for");
+	at = be_get(q->l1 + 8 * (index >> bits), 8) & ENTRY_OFFSET;
 	if (!at)
 		return 0;
 	if (at & (qcow2_cluster_size(q) - 1))

@@ -31,6 +31,30 @@ static void assert_reads_as(const struct qb *b, const struct byte_source *below,
 	qcow2_close(q);
 }
 
+/* Whoever asks for a cluster behind the end gets no bytes from behind the first table. */
+static void test_a_cluster_behind_the_end_is_refused(void **state)
+{
+	struct qb b;
+	struct qb_memory m;
+	struct byte_source file;
+	struct err e = { 0 };
+	struct qcow2 *q;
+	auto_free unsigned char *out = NULL;
+	bool zero;
+
+	(void)state;
+	qb_build(&b, 1);
+	m = (struct qb_memory){ b.file, b.len };
+	file = (struct byte_source){ qb_read, &m, b.len };
+	q = qcow2_open(&file, &e);
+	assert_non_null(q);
+	out = xmalloc(qcow2_cluster_size(q));
+	assert_int_equal(qcow2_read_cluster(q, UINT64_MAX >> 20, out, &zero, &e), -1);
+	assert_non_null(strstr(e.msg, "behind its end"));
+	qcow2_close(q);
+	qb_free(&b);
+}
+
 static void read_back(const char *path, unsigned char *out, size_t n)
 {
 	FILE *f = fopen(path, "r");
@@ -213,6 +237,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ten_thousand_random_images_read_as_they_were_made),
 		cmocka_unit_test(test_missing_clusters_read_from_the_image_below),
+		cmocka_unit_test(test_a_cluster_behind_the_end_is_refused),
 		cmocka_unit_test(test_convert_agrees_with_qemu_img),
 		cmocka_unit_test(test_a_backing_file_is_followed_only_when_allowed),
 		cmocka_unit_test(test_what_cannot_be_read_is_refused_by_name),
