@@ -12,14 +12,22 @@ enum { SCHEMA_MAX = 1 << 20, INDENT = 2, WORD_SIZE = 64 };
 
 static struct ynode *describe(struct yn_pool *p, const struct schema_node *n);
 
-/* {"type": ["string", "null"]} of "string|null". */
-static struct ynode *typed(struct yn_pool *p, const char *words)
+/* ["a", "b"] of "a|b". */
+static struct ynode *list_of_words(struct yn_pool *p, const char *words)
 {
-	struct ynode *map = yn_map(p), *list = yn_list(p);
+	struct ynode *list = yn_list(p);
 	char word[WORD_SIZE];
 
 	while (schema_next_word(&words, word, sizeof(word)))
 		yn_add(p, list, yn_string(p, word));
+	return list;
+}
+
+/* {"type": ["string", "null"]} of "string|null". */
+static struct ynode *typed(struct yn_pool *p, const char *words)
+{
+	struct ynode *map = yn_map(p), *list = list_of_words(p, words);
+
 	yn_set(p, map, "type", list->count == 1 ? list->item[0] : list);
 	return map;
 }
@@ -32,11 +40,8 @@ static void set_text(struct yn_pool *p, struct ynode *map, const char *key, cons
 
 static struct ynode *words(struct yn_pool *p, const char *allowed, bool nullable)
 {
-	struct ynode *map = yn_map(p), *list = yn_list(p);
-	char word[WORD_SIZE];
+	struct ynode *map = yn_map(p), *list = list_of_words(p, allowed);
 
-	while (schema_next_word(&allowed, word, sizeof(word)))
-		yn_add(p, list, yn_string(p, word));
 	if (nullable)
 		yn_add(p, list, yn_null(p));
 	yn_set(p, map, "enum", list);
@@ -59,13 +64,12 @@ static struct ynode *of_bool(struct yn_pool *p, const struct schema_node *n)
 
 static struct ynode *of_number(struct yn_pool *p, const struct schema_node *n)
 {
-	long long low = 0, high = n->key->type == KEY_PORT ? 65535 : UINT32_MAX;
 	struct ynode *map = typed(p, "integer|null");
+	uint64_t low, high;
 
-	if (n->key->allowed)
-		sscanf(n->key->allowed, "%lld-%lld", &low, &high);
-	yn_set(p, map, "minimum", yn_int(p, low));
-	yn_set(p, map, "maximum", yn_int(p, high));
+	schema_bounds(n->key, &low, &high);
+	yn_set(p, map, "minimum", yn_int(p, (int64_t)low));
+	yn_set(p, map, "maximum", yn_int(p, (int64_t)high));
 	return map;
 }
 
@@ -165,20 +169,9 @@ static struct ynode *of_list(struct yn_pool *p, const struct schema_node *n)
 	return one;
 }
 
-static const struct schema_node *node_at(const char *path)
-{
-	const struct schema_node *n = schema_root();
-	char name[SCHEMA_NAME_MAX];
-	int len;
-
-	for (; sscanf(path, "%31[^.]%n", name, &len) == 1; path += len + (path[len] == '.'))
-		n = schema_child(n, name);
-	return n;
-}
-
 static struct ynode *of_moved(struct yn_pool *p, const struct schema_node *n)
 {
-	struct ynode *map = describe(p, node_at(n->key->moved));
+	struct ynode *map = describe(p, schema_node_of(n->key->moved));
 
 	yn_set(p, map, "deprecated", yn_bool(p, true));
 	return map;

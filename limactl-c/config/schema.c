@@ -64,8 +64,7 @@ const struct schema_node *schema_child(const struct schema_node *group, const ch
 	return n;
 }
 
-/* The node of a path; "images[]" and "images" are the same one. */
-static const struct schema_node *node_of(const char *path)
+const struct schema_node *schema_node_of(const char *path)
 {
 	const struct schema_node *at = schema_root();
 
@@ -87,7 +86,7 @@ static const struct schema_node *node_of(const char *path)
 
 const struct key *schema_find(const char *path)
 {
-	const struct schema_node *n = node_of(path);
+	const struct schema_node *n = schema_node_of(path);
 
 	return n && n->key && !strcmp(n->key->path, path) ? n->key : NULL;
 }
@@ -165,12 +164,19 @@ static int set_tri(const struct key *k, void *field, const char *text, struct er
 	return 0;
 }
 
+void schema_bounds(const struct key *k, uint64_t *low, uint64_t *high)
+{
+	*low = 0;
+	*high = k->type == KEY_PORT ? 65535 : UINT32_MAX;
+	if (k->allowed)
+		sscanf(k->allowed, "%" SCNu64 "-%" SCNu64, low, high);
+}
+
 static int set_number(const struct key *k, void *field, const char *text, struct err *e)
 {
-	uint64_t low = 0, high = k->type == KEY_PORT ? 65535 : UINT32_MAX, v;
+	uint64_t low, high, v;
 
-	if (k->allowed)
-		sscanf(k->allowed, "%" SCNu64 "-%" SCNu64, &low, &high);
+	schema_bounds(k, &low, &high);
 	if (!yscalar_uint(text, &v) || v < low || v > high)
 		return err_set(e, ERR_INVALID,
 			       "must be a whole number from %" PRIu64 " to %" PRIu64 "; got %.40s",
@@ -278,5 +284,5 @@ static void clear_key(const struct schema_node *n, char *base)
 
 void schema_clear(const char *group, void *base)
 {
-	clear_children(node_of(group), base);
+	clear_children(schema_node_of(group), base);
 }

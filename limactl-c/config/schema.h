@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "lib/err.h"
 
@@ -74,6 +75,9 @@ struct schema_node {
 const struct schema_node *schema_root(void);
 const struct schema_node *schema_child(const struct schema_node *group, const char *name); /* NULL: none */
 
+/* The node of a path; "images[]" and "images" are the same one. */
+const struct schema_node *schema_node_of(const char *path);
+
 const struct key *schema_find(const char *path); /* list indexes as "[]" */
 
 /* The allowed words of "a|b|c". *p starts at the text; false at the end; word gets at most size - 1
@@ -83,6 +87,9 @@ bool schema_next_word(const char **p, char *word, size_t size);
 /* "must be one of [a b c]; got "x"; did you mean b?" when text is not among the row's allowed
  * words. */
 int schema_check_word(const struct key *k, const char *text, struct err *e);
+
+/* The bounds of a number (KEY_COUNT, KEY_PORT). */
+void schema_bounds(const struct key *k, uint64_t *low, uint64_t *high);
 
 /* Parses text into the field at *field by the row's type (scalars only) and checks allowed. */
 int schema_set(const struct key *k, void *field, const char *text, struct err *e);
