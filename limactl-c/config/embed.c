@@ -102,15 +102,28 @@ static int make_absolute(struct yn_pool *p, struct ynode *n, const char *key, co
 	return 0;
 }
 
+/* The next entry of a list of scripts, from index *i on, that names a file; NULL: there is none. */
+static struct ynode *next_with_file(const struct ynode *list, size_t *i)
+{
+	while (list && list->kind == YN_LIST && *i < list->count) {
+		struct ynode *entry = list->item[(*i)++];
+		const struct ynode *file = yn_get(entry, "file");
+
+		if (file && file->kind != YN_NULL)
+			return entry;
+	}
+	return NULL;
+}
+
 static int files_absolute(struct yn_pool *p, const struct ynode *list, const char *key, const char *locator,
 			  struct findings *f)
 {
+	const struct ynode *entry;
+	size_t i = 0;
 	int rc = 0;
 
-	for (size_t i = 0; list && list->kind == YN_LIST && i < list->count; i++) {
-		struct ynode *file = yn_get(list->item[i], "file");
-
-		if (file && file->kind != YN_NULL && make_absolute(p, file, key, locator, f) < 0)
+	while ((entry = next_with_file(list, &i))) {
+		if (make_absolute(p, yn_get(entry, "file"), key, locator, f) < 0)
 			rc = -1;
 	}
 	return rc;
@@ -143,19 +156,13 @@ static void drop(struct ynode *map, const char *key)
 /* base: as a list; NULL when there is none left. A lone one becomes a list when it must. */
 static struct ynode *base_list(struct work *w, struct ynode *root)
 {
-	struct ynode *base = yn_get(root, "base"), *list;
+	struct ynode *base = yn_get(root, "base");
 
 	if (!base || base->kind == YN_NULL || (base->kind == YN_LIST && !base->count)) {
 		drop(root, "base");
 		return NULL;
 	}
-	if (base->kind == YN_LIST)
-		return base;
-	list = yn_list(w->p);
-	yn_add(w->p, list, base);
-	yn_stand_for(list, base);
-	yn_set(w->p, root, "base", list);
-	return list;
+	return base->kind == YN_LIST ? base : merge_lone(w->p, root, "base");
 }
 
 /* Once a template: stays named, those after it must: they win less. */
@@ -325,12 +332,11 @@ static void embed_file(struct work *w, struct ynode *entry, bool probe)
 
 static void embed_files(struct work *w, const struct ynode *list, bool probes)
 {
-	for (size_t i = 0; list && list->kind == YN_LIST && i < list->count; i++) {
-		const struct ynode *file = yn_get(list->item[i], "file");
+	struct ynode *entry;
+	size_t i = 0;
 
-		if (file && file->kind != YN_NULL)
-			embed_file(w, list->item[i], probes);
-	}
+	while ((entry = next_with_file(list, &i)))
+		embed_file(w, entry, probes);
 }
 
 /* Whether the first base is one that stays named; a lone one is no list then. */
@@ -380,11 +386,7 @@ static bool embed(struct work *w, struct ynode *root, const struct level *here)
 
 static bool names_files(const struct ynode *list)
 {
-	for (size_t i = 0; list && list->kind == YN_LIST && i < list->count; i++) {
-		if (yn_get(list->item[i], "file"))
-			return true;
-	}
-	return false;
+	return next_with_file(list, &(size_t){ 0 });
 }
 
 /* Whether there is nothing to read in; merge keys are carried out. */

@@ -468,16 +468,22 @@ static void normalise_words(struct yn_pool *p, struct ynode *list, const char *k
 	}
 }
 
+struct ynode *merge_lone(struct yn_pool *p, struct ynode *map, const char *key)
+{
+	struct ynode *list = yn_list(p), *lone = yn_get(map, key);
+
+	yn_stand_for(list, lone);
+	yn_add(p, list, lone);
+	yn_set(p, map, key, list);
+	return list;
+}
+
 void merge_normalise(struct yn_pool *p, struct ynode *root)
 {
-	struct ynode *base = yn_get(root, "base"), *list;
+	const struct ynode *base = yn_get(root, "base");
 
-	if (base && (base->kind == YN_STRING || base->kind == YN_MAP)) {
-		list = yn_list(p);
-		yn_stand_for(list, base);
-		yn_add(p, list, base);
-		yn_set(p, root, "base", list);
-	}
+	if (base && (base->kind == YN_STRING || base->kind == YN_MAP))
+		merge_lone(p, root, "base");
 	normalise_words(p, list_at(root, "base"), "url");
 	normalise_words(p, list_at(root, "additionalDisks"), "name");
 	normalise_files(p, list_at(root, "provision"));

@@ -21,4 +21,7 @@ void merge_base(struct yn_pool *p, struct ynode *root, const struct ynode *base)
  * and dropped. That this makes too many values is a finding. */
 void merge_combine(struct yn_pool *p, struct ynode *root, struct findings *f);
 
+/* The value of key becomes a list with nothing else in it, at its place. */
+struct ynode *merge_lone(struct yn_pool *p, struct ynode *map, const char *key);
+
 #endif
