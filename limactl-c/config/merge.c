@@ -217,44 +217,6 @@ static void fill(struct merge *m, struct ynode *into, const struct ynode *from, 
 	}
 }
 
-struct numbered {
-	const struct ynode *node;
-	size_t at;
-};
-
-static int by_text(const void *a, const void *b)
-{
-	const struct numbered *x = a, *y = b;
-	size_t n = x->node->len < y->node->len ? x->node->len : y->node->len;
-	int c = n ? memcmp(x->node->text, y->node->text, n) : 0;
-
-	if (!c)
-		c = (x->node->len > y->node->len) - (x->node->len < y->node->len);
-	return c ? c : (x->at > y->at) - (x->at < y->at);
-}
-
-/* Of equal scalars the first stays. */
-static void keep_once(struct yn_pool *p, struct ynode *list)
-{
-	struct numbered *sorted = yn_alloc(p, list->count * sizeof(*sorted));
-	bool *drop = yn_alloc(p, list->count * sizeof(*drop));
-	size_t n = 0, kept = 0;
-
-	for (size_t i = 0; i < list->count; i++) {
-		if (yn_is_scalar(list->item[i]))
-			sorted[n++] = (struct numbered){ list->item[i], i };
-	}
-	qsort(sorted, n, sizeof(*sorted), by_text);
-	for (size_t i = 1; i < n; i++)
-		drop[sorted[i].at] = sorted[i].node->len == sorted[i - 1].node->len &&
-				     !memcmp(sorted[i].node->text, sorted[i - 1].node->text, sorted[i].node->len);
-	for (size_t i = 0; i < list->count; i++) {
-		if (!drop[i])
-			list->item[kept++] = list->item[i];
-	}
-	list->count = kept;
-}
-
 static bool is_word(const struct rule *r, const struct ynode *entry)
 {
 	return entry->kind == YN_STRING && (r->flags & WORDS);
@@ -268,18 +230,6 @@ static const struct ynode *entry_key(const struct rule *r, const struct ynode *e
 	if (!n)
 		n = scalar_at(entry, r->key_else);
 	return n && n->len ? n : NULL;
-}
-
-/* "/a/" and "/a" are one mount point. */
-static bool same_key(const struct ynode *a, const struct ynode *b)
-{
-	size_t n = a->len, k = b->len;
-
-	while (n > 1 && a->text[n - 1] == '/')
-		n--;
-	while (k > 1 && b->text[k - 1] == '/')
-		k--;
-	return n == k && !memcmp(a->text, b->text, n);
 }
 
 /* A word becomes the map it is short for, at its place. */
@@ -326,35 +276,71 @@ struct index {
 	size_t *slot; /* of entries kept so far, from 1; 0: free */
 	const struct ynode **key;
 	size_t mask;
+	bool paths; /* "/a/" and "/a" are one */
 };
 
-static struct index index_new(struct yn_pool *p, size_t count)
+static struct index index_new(struct yn_pool *p, size_t count, bool paths)
 {
 	size_t size = 16;
 
 	while (size < 2 * count)
 		size *= 2;
-	return (struct index){ yn_alloc(p, size * sizeof(size_t)), yn_alloc(p, count * sizeof(struct ynode *)), size - 1 };
+	return (struct index){ yn_alloc(p, size * sizeof(size_t)), yn_alloc(p, count * sizeof(struct ynode *)), size - 1, paths };
+}
+
+/* Bytes of a key that count. */
+static size_t key_length(const struct index *x, const struct ynode *key)
+{
+	size_t n = key->len;
+
+	while (x->paths && n > 1 && key->text[n - 1] == '/')
+		n--;
+	return n;
+}
+
+static bool same_key(const struct index *x, const struct ynode *a, const struct ynode *b)
+{
+	size_t n = key_length(x, a);
+
+	return n == key_length(x, b) && !memcmp(a->text, b->text, n);
 }
 
 /* The slot of key, or the free one for it. */
 static size_t *index_slot(const struct index *x, const struct ynode *key)
 {
-	size_t n = key->len, h = 5381;
+	size_t n = key_length(x, key), h = 5381;
 
-	while (n > 1 && key->text[n - 1] == '/')
-		n--;
 	for (size_t i = 0; i < n; i++)
 		h = h * 33 + (unsigned char)key->text[i];
-	while (x->slot[h & x->mask] && !same_key(x->key[x->slot[h & x->mask] - 1], key))
+	while (x->slot[h & x->mask] && !same_key(x, x->key[x->slot[h & x->mask] - 1], key))
 		h++;
 	return &x->slot[h & x->mask];
+}
+
+/* Of equal scalars the first stays. */
+static void keep_once(struct yn_pool *p, struct ynode *list)
+{
+	struct index x = index_new(p, list->count, false);
+	size_t kept = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		struct ynode *item = list->item[i];
+		size_t *slot = yn_is_scalar(item) ? index_slot(&x, item) : NULL;
+
+		if (slot && *slot)
+			continue;
+		x.key[kept] = item;
+		list->item[kept++] = item;
+		if (slot)
+			*slot = kept;
+	}
+	list->count = kept;
 }
 
 static int combine(struct yn_pool *p, const struct rule *r, struct ynode *list, bool layers)
 {
 	struct merge m = { .p = p, .what = ENTRIES, .rule = r };
-	struct index x = index_new(p, list->count);
+	struct index x = index_new(p, list->count, true);
 	size_t kept = 0;
 
 	for (size_t i = 0; i < list->count; i++) {

@@ -71,6 +71,8 @@ static const struct row layers[] = {
 	{ "caCerts: defaults first, each once", "caCerts: {files: [a, b], certs: [x]}",
 	  "caCerts: {files: [b, c], certs: [x, y]}", "caCerts: {files: [a, d], removeDefaults: true}",
 	  "caCerts: {files: [a, b, c, d], certs: [x, y], removeDefaults: true}" },
+	{ "caCerts: only what is written alike is one", "caCerts: {files: [/a, /a/]}", "caCerts: {files: [/a//, [x]]}",
+	  "caCerts: {files: [[x], \"/a\"]}", "caCerts: {files: [/a, /a/, /a//, [x], [x]]}" },
 	{ "dns: the highest list alone", "dns: [1.1.1.1]", "dns: [2.2.2.2, 3.3.3.3]", NULL,
 	  "dns: [2.2.2.2, 3.3.3.3]" },
 	{ "dns: an empty list is none", "dns: [1.1.1.1]", "dns: [2.2.2.2]", "dns: []", "dns: [2.2.2.2]" },
