@@ -5,6 +5,9 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include "limactl-c/image/gunzip.h"
 
 enum { CHUNK = 64 * 1024 };
 
@@ -86,7 +89,6 @@ static struct archive *new_reader(void)
 
 	if (!a)
 		return NULL;
-	archive_read_support_filter_gzip(a);
 	archive_read_support_filter_xz(a);
 	archive_read_support_filter_lzma(a);
 	archive_read_support_filter_bzip2(a);
@@ -110,10 +112,23 @@ static int unpack_all(struct archive *a, const char *name, struct sink *to, stru
 	return copy_data(a, name, to, e);
 }
 
+static int unpack_gzip(struct gunzip_input *in, const char *name, struct sink *to, struct err *e)
+{
+	if (gunzip(in, to, e) < 0)
+		return e->kind == ERR_INVALID ? err_wrap(e, "cannot unpack %s", name) : -1;
+	return to->len ? 0 : err_set(e, ERR_INVALID, "%s is empty", name);
+}
+
 int unpack_stream(int fd, const char *name, struct sink *to, struct err *e)
 {
-	CLEANUP(archive_read_freep) struct archive *a = new_reader();
+	CLEANUP(archive_read_freep) struct archive *a = NULL;
+	struct gunzip_input in = { .fd = fd };
+	unsigned char magic[GUNZIP_MAGIC];
 
+	if (pread(fd, magic, sizeof(magic), lseek(fd, 0, SEEK_CUR)) == (ssize_t)sizeof(magic) &&
+	    gunzip_is_gzip(magic, sizeof(magic)))
+		return unpack_gzip(&in, name, to, e);
+	a = new_reader();
 	if (!a)
 		return err_set(e, ERR_SYS, "libarchive cannot start");
 	return archive_read_open_fd(a, fd, CHUNK) == ARCHIVE_OK ? unpack_all(a, name, to, e) : failed(a, name, e);
@@ -121,8 +136,12 @@ int unpack_stream(int fd, const char *name, struct sink *to, struct err *e)
 
 int unpack_bytes(const void *p, size_t n, const char *name, struct sink *to, struct err *e)
 {
-	CLEANUP(archive_read_freep) struct archive *a = new_reader();
+	CLEANUP(archive_read_freep) struct archive *a = NULL;
+	struct gunzip_input in = { .fd = -1, .p = p, .n = n };
 
+	if (gunzip_is_gzip(p, n))
+		return unpack_gzip(&in, name, to, e);
+	a = new_reader();
 	if (!a)
 		return err_set(e, ERR_SYS, "libarchive cannot start");
 	return archive_read_open_memory(a, p, n) == ARCHIVE_OK ? unpack_all(a, name, to, e) : failed(a, name, e);
