@@ -188,6 +188,13 @@ void disk_image_close(struct disk_image *d)
 	free(d);
 }
 
+int disk_image_check(const struct disk_image *d, struct err *e)
+{
+	if (!d->view.size)
+		return err_set(e, ERR_INVALID, "it is empty");
+	return d->q ? qcow2_check(d->q, e) : 0;
+}
+
 const struct byte_source *disk_image_bytes(const struct disk_image *d)
 {
 	return &d->view;

@@ -16,6 +16,9 @@ void disk_image_close(struct disk_image *d);
 DEFINE_CLEANUP(struct disk_image *, disk_image_close)
 #define auto_disk_image CLEANUP(disk_image_closep) struct disk_image *
 
+/* Whether there is an image, and all of it, as far as can be told without reading it. */
+int disk_image_check(const struct disk_image *d, struct err *e);
+
 /* Its bytes; borrowed. Reading whole multiples of disk_image_step() from multiples of it is fastest. */
 const struct byte_source *disk_image_bytes(const struct disk_image *d);
 size_t disk_image_step(const struct disk_image *d);

@@ -218,21 +218,47 @@ static int find_entry(struct qcow2 *q, uint64_t index, uint64_t *entry, struct e
 	return 0;
 }
 
-/* A file may end within the last sector of packed data. */
-static int read_packed(struct qcow2 *q, uint64_t entry, unsigned char *out, struct err *e)
+/* Where packed data lies. A file may end within its last sector. */
+static int find_packed(const struct qcow2 *q, uint64_t entry, uint64_t *at, size_t *n, struct err *e)
 {
 	unsigned offset_bits = 62 - (q->cluster_bits - 8);
-	uint64_t at = entry & ((1ULL << offset_bits) - 1);
-	uint64_t sectors = ((entry & ~ENTRY_PACKED & ~(1ULL << 63)) >> offset_bits) + 1;
-	size_t n = (size_t)(sectors * SECTOR - (at & (SECTOR - 1)));
+	uint64_t sectors = ((entry & ~ENTRY_PACKED & ~(1ULL << 63)) >> offset_bits) + 1, size = q->file->size;
+
+	*at = entry & ((1ULL << offset_bits) - 1);
+	*n = (size_t)(sectors * SECTOR - (*at & (SECTOR - 1)));
+	if (*n > qcow2_cluster_size(q) + SECTOR || *at >= size)
+		return err_set(e, ERR_INVALID, "a packed cluster lies behind the end of the file");
+	if (*n > size - *at && *n - (size - *at) >= SECTOR)
+		return err_set(e, ERR_INVALID, "the file ends within a packed cluster: it was cut short");
+	if (*n > size - *at)
+		*n = (size_t)(size - *at);
+	return 0;
+}
+
+static int read_packed(struct qcow2 *q, uint64_t entry, unsigned char *out, struct err *e)
+{
+	uint64_t at;
+	size_t n;
 	long k;
 
-	if (n > qcow2_cluster_size(q) + SECTOR || at >= q->file->size)
-		return err_set(e, ERR_INVALID, "a packed cluster lies behind the end of the file");
-	if (n > q->file->size - at)
-		n = (size_t)(q->file->size - at);
+	if (find_packed(q, entry, &at, &n, e) < 0)
+		return -1;
 	k = q->file->read(q->file->arg, at, q->packed, n, e);
 	return k < 0 ? -1 : q->inflate(q->packed, (size_t)k, out, qcow2_cluster_size(q), e);
+}
+
+/* The data of a cluster lies in the file, as far as the guest sees it. */
+static int check_cluster(const struct qcow2 *q, uint64_t index, uint64_t at, struct err *e)
+{
+	uint64_t n = qcow2_cluster_size(q), left = q->size - (index << q->cluster_bits);
+
+	if (at & (n - 1))
+		return err_set(e, ERR_INVALID, "a cluster does not begin at a multiple of its size");
+	if (left < n)
+		n = left;
+	if (at > q->file->size || n > q->file->size - at)
+		return err_set(e, ERR_INVALID, "a cluster lies behind the end of the file, which was cut short");
+	return 0;
 }
 
 /* What is missing at the end of the file or of the image below reads as zeros. */
@@ -267,9 +293,28 @@ int qcow2_read_cluster(struct qcow2 *q, uint64_t index, unsigned char *out, bool
 		*zero = true;
 		return 0;
 	}
-	if (at & (n - 1))
-		return err_set(e, ERR_INVALID, "a cluster does not begin at a multiple of its size");
-	if (at >= q->file->size)
-		return err_set(e, ERR_INVALID, "a cluster lies behind the end of the file");
+	if (check_cluster(q, index, at, e) < 0)
+		return -1;
 	return read_padded(q->file, at, out, n, e);
+}
+
+int qcow2_check(struct qcow2 *q, struct err *e)
+{
+	unsigned bits = q->cluster_bits - 3;
+	uint64_t clusters = (q->size + qcow2_cluster_size(q) - 1) >> q->cluster_bits, entry, at, i = 0;
+	size_t n;
+
+	while (i < clusters) {
+		if (!(be_get(q->l1 + 8 * (i >> bits), 8) & ENTRY_OFFSET)) {
+			i = ((i >> bits) + 1) << bits; /* no table for these */
+			continue;
+		}
+		if (find_entry(q, i, &entry, e) < 0)
+			return -1;
+		at = q->version == 3 && entry & ENTRY_ZERO ? 0 : entry & ENTRY_OFFSET;
+		if (entry & ENTRY_PACKED ? find_packed(q, entry, &at, &n, e) < 0 : at && check_cluster(q, i, at, e) < 0)
+			return -1;
+		i++;
+	}
+	return 0;
 }

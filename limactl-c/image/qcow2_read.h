@@ -35,6 +35,9 @@ const char *qcow2_backing_name(const struct qcow2 *q); /* as the image writes it
 /* What lies below clusters the image does not hold; without it they read as zeros. Borrowed. */
 void qcow2_set_backing(struct qcow2 *q, const struct byte_source *backing);
 
+/* Whether all tables and clusters lie inside the file: one that was cut short is told from a whole one without reading it. */
+int qcow2_check(struct qcow2 *q, struct err *e);
+
 /* One whole cluster into out (cluster_size bytes); *zero: it is all zeros, and out was not touched. */
 int qcow2_read_cluster(struct qcow2 *q, uint64_t index, unsigned char *out, bool *zero, struct err *e);
 

@@ -50,6 +50,32 @@ initrd /boot/initramfs
 	[ ! -e "$LIMA_HOME/b" ]
 }
 
+@test "an image that was cut short, or is empty, is refused; so is an import of it" {
+	truncate -s 2M kernel
+	printf '644 %s\n' "kernel $PWD/kernel" >list
+	"$OUT/libexec/limactl-c/image" seed --label test --list list --out whole.iso
+	head -c 1M /dev/urandom >raw
+	qemu-img convert -f raw -O qcow2 raw whole.qcow2
+	for kind in iso qcow2; do
+		head -c 1000000 "whole.$kind" >cut
+		template "$PWD/cut" <<<'firmware: {legacyBIOS: true}'
+		run -1 create
+		contains "$output" "cut: "
+		contains "$output" "was cut short"
+		[ ! -e "$LIMA_HOME/b" ]
+		run -1 limactl-c disk import d cut
+		contains "$output" "was cut short"
+		[ ! -e "$LIMA_HOME/_disks/d" ]
+		template "$PWD/whole.$kind" <<<'firmware: {legacyBIOS: true}'
+		create
+		limactl-c delete b
+	done
+	: >cut
+	template "$PWD/cut" <<<'firmware: {legacyBIOS: true}'
+	run -1 create
+	contains "$output" "it is empty"
+}
+
 @test "an ISO starts directly with its loader's words; what was read out of it is used again" {
 	iso a.iso "$LOADER"
 	template "$PWD/a.iso" <<<'guest: {kernelArgs: [nomodeset]}'

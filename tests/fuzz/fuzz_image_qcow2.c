@@ -23,6 +23,8 @@ static void read_all(const unsigned char *image, size_t len, const unsigned char
 			abort();
 		return;
 	}
+	if (qcow2_check(q, &e) < 0 && wanted)
+		abort();
 	n = qcow2_cluster_size(q);
 	out = xmalloc(n);
 	for (uint64_t i = 0; i * n < qcow2_size(q) && i < QB_CLUSTERS_MAX; i++) {
