@@ -295,6 +295,27 @@ int ap_boot_unpack(struct ap_boot *v, const uint8_t *p, size_t n)
 	return unpacked(&i);
 }
 
+ssize_t ap_trouble_pack(const struct ap_trouble *v, uint8_t *p, size_t n)
+{
+	struct out o = { .p = p, .max = n };
+
+	o.bad |= !v->what[0];
+	put_text(&o, v->what, sizeof(v->what));
+	put_text(&o, v->why, sizeof(v->why));
+	return packed(&o);
+}
+
+int ap_trouble_unpack(struct ap_trouble *v, const uint8_t *p, size_t n)
+{
+	struct in i = { .p = p, .left = n };
+
+	memset(v, 0, sizeof(*v));
+	get_text(&i, v->what, sizeof(v->what));
+	get_text(&i, v->why, sizeof(v->why));
+	i.bad |= !v->what[0];
+	return unpacked(&i);
+}
+
 ssize_t ap_time_pack(uint64_t ns, uint8_t *p, size_t n)
 {
 	struct out o = { .p = p, .max = n };

@@ -45,6 +45,7 @@ enum ap_message {
 	AP_MSG_BOOT,                     /* guest → host: struct ap_boot */
 	AP_MSG_TIME,                     /* host → guest: u64 nanoseconds since 1970 */
 	AP_MSG_POWER_OFF,                /* host → guest: as if the power button were pressed; no body */
+	AP_MSG_TROUBLE,                  /* guest → host: struct ap_trouble, one a change; all of them after up, before BOOT */
 };
 
 struct ap_info {
@@ -107,6 +108,14 @@ struct ap_boot {
 };
 ssize_t ap_boot_pack(const struct ap_boot *v, uint8_t *p, size_t n);
 int ap_boot_unpack(struct ap_boot *v, const uint8_t *p, size_t n);
+
+/* Something that should work and does not. */
+struct ap_trouble {
+	char what[64];  /* its name: "dockerd"; never empty */
+	char why[512];  /* one line; empty: it works again */
+};
+ssize_t ap_trouble_pack(const struct ap_trouble *v, uint8_t *p, size_t n);
+int ap_trouble_unpack(struct ap_trouble *v, const uint8_t *p, size_t n);
 
 /* AP_MSG_TIME */
 ssize_t ap_time_pack(uint64_t ns, uint8_t *p, size_t n);

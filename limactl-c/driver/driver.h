@@ -22,6 +22,8 @@ enum vm_event_type {
 	VM_EV_DONE,      /* the operation begun last has succeeded; state() tells the new state */
 	VM_EV_FAILED,    /* it has failed: error; state() tells the state it fell back to */
 	VM_EV_POWERDOWN, /* the guest is shutting down by itself */
+	VM_EV_RESET,     /* the guest has reset the machine and boots again. error.kind ERR_NONE: why is not known; else
+			  * error.msg is what its kernel said when it panicked. Several at once may be told as one. */
 	VM_EV_EXITED,    /* the machine is gone unasked, or killed. error.kind ERR_NONE: by the guest's or our own wish;
 			  * else error.msg says why. After a failed start or restore and after a done powerdown or save
 			  * there is none: state() is VM_OFF then. */

@@ -234,6 +234,29 @@ static void gone(struct vm *vm)
 	qemu_op_gone(vm, &why);
 }
 
+static void tell_reset(struct vm *vm)
+{
+	char words[CONSOLE_LINE_MAX];
+	struct err panic = { 0 };
+
+	if (vm->console && qemu_console_panic(vm->console, words))
+		err_set(&panic, ERR_STATE, "%s", words);
+	vm->guest_reset = false;
+	vm_events_put(&vm->events, VM_EV_RESET, &panic);
+}
+
+static void take_console(struct vm *vm)
+{
+	bool open = !vm->console || qemu_console_read(vm->console);
+
+	if (vm->guest_reset)
+		tell_reset(vm);
+	if (open)
+		return;
+	qemu_console_close(vm->console);
+	vm->console = NULL;
+}
+
 static void take_all(struct vm *vm)
 {
 	struct err ignored;
@@ -242,10 +265,7 @@ static void take_all(struct vm *vm)
 	take_qmp(vm);
 	if (!vm->qmp)
 		return;
-	if (vm->console && !qemu_console_read(vm->console)) {
-		qemu_console_close(vm->console);
-		vm->console = NULL;
-	}
+	take_console(vm);
 	qemu_op_sync(vm);
 	now = clock_ms();
 	if (!vm->eof && vm->status_known)

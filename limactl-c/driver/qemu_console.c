@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +19,9 @@ struct qemu_console {
 	int sock, log; /* log: -1 when it cannot be written */
 	char *path;
 	off_t size;
+	char line[CONSOLE_LINE_MAX]; /* beginning of the line that is being written */
+	size_t line_len;
+	char panic[CONSOLE_LINE_MAX];
 };
 
 static void open_log(struct qemu_console *c)
@@ -71,6 +75,40 @@ static void keep(struct qemu_console *c, const char *p, size_t n)
 		c->size += (off_t)n;
 }
 
+/* The kernel puts its clock, and who speaks, in brackets before its words. */
+static void end_line(struct qemu_console *c)
+{
+	char *words;
+
+	c->line[c->line_len] = '\0';
+	c->line_len = 0;
+	words = strstr(c->line, "Kernel panic - not syncing");
+	if (!words || (words != c->line && !(c->line[0] == '[' && words[-1] == ' ' && words[-2] == ']')))
+		return;
+	words[strcspn(words, "\r")] = '\0';
+	for (char *p = words; *p; p++)
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			*p = '?';
+	memmove(c->panic, words, strlen(words) + 1);
+}
+
+static void look_at(struct qemu_console *c, const char *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (p[i] == '\n')
+			end_line(c);
+		else if (c->line_len < sizeof(c->line) - 1)
+			c->line[c->line_len++] = p[i] ? p[i] : ' ';
+	}
+}
+
+bool qemu_console_panic(struct qemu_console *c, char out[CONSOLE_LINE_MAX])
+{
+	memcpy(out, c->panic, CONSOLE_LINE_MAX);
+	c->panic[0] = '\0';
+	return *out;
+}
+
 bool qemu_console_read(struct qemu_console *c)
 {
 	char chunk[16384];
@@ -78,12 +116,14 @@ bool qemu_console_read(struct qemu_console *c)
 	for (int i = 0; i < ROUNDS; i++) {
 		ssize_t k = read(c->sock, chunk, sizeof(chunk));
 
-		if (k > 0)
+		if (k > 0) {
 			keep(c, chunk, (size_t)k);
-		else if (k == 0 || (errno != EINTR && errno != EAGAIN))
+			look_at(c, chunk, (size_t)k);
+		} else if (k == 0 || (errno != EINTR && errno != EAGAIN)) {
 			return false;
-		else if (errno == EAGAIN)
+		} else if (errno == EAGAIN) {
 			return true;
+		}
 	}
 	return true;
 }

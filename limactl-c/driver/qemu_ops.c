@@ -384,6 +384,12 @@ static void on_shutdown(struct vm *vm, const struct jx *data)
 		vm_events_put(&vm->events, VM_EV_POWERDOWN, NULL);
 }
 
+/* Told when the console has been read: why is said there, and was sent before this. */
+static void on_reset(struct vm *vm, const struct jx *data)
+{
+	vm->guest_reset |= jx_bool_or(data, "guest", false);
+}
+
 /* Somebody at qmp.sock, or QEMU itself when the host's disk is full. */
 static void on_stop(struct vm *vm, const struct jx *data)
 {
@@ -405,6 +411,7 @@ static const struct {
 } handlers[] = {
 	{ "MIGRATION", on_migration },
 	{ "SHUTDOWN", on_shutdown },
+	{ "RESET", on_reset },
 	{ "STOP", on_stop },
 	{ "RESUME", on_resume },
 };

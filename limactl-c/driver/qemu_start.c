@@ -51,7 +51,7 @@ static int connect_ours(struct vm *vm, bool fresh, struct err *e)
 	if (fd < 0)
 		return -1;
 	vm->qmp = qmp_new(fd);
-	vm->greeted = vm->ready = vm->output = vm->eof = vm->guest_off = vm->status_known = false;
+	vm->greeted = vm->ready = vm->output = vm->eof = vm->guest_off = vm->guest_reset = vm->status_known = false;
 	if (waitset_put(vm->waits, fd, false, e) < 0)
 		return -1;
 	/* A machine without a record of its console is one all the same. */

@@ -59,6 +59,7 @@ struct vm {
 	bool output;        /* commands wait for room in the socket */
 	bool eof;           /* QMP has ended: so has QEMU */
 	bool guest_off;     /* the guest asked for the end */
+	bool guest_reset;   /* it has reset the machine, which is not told yet */
 	off_t log_from;     /* where this QEMU's part of driver.stderr.log begins */
 
 	enum qemu_op op;

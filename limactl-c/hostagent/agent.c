@@ -34,6 +34,9 @@ static void on_up(void *ctx, bool resumed)
 	if (!ha->agent_known)
 		ha->answered = clock_ms();
 	ha->agent_known = true;
+	ha->resets = 0;
+	if (!resumed)
+		troubles_forget(ha->troubles);
 	harvester_answered(ha->harvester);
 	ready_agent(ha->ready, resumed);
 }
@@ -61,6 +64,14 @@ static int message_provision(struct ha *ha, const uint8_t *body, size_t len)
 	return ready_provision(ha->ready, body, len);
 }
 
+static int message_trouble(struct ha *ha, const uint8_t *body, size_t len)
+{
+	if (troubles_message(ha->troubles, body, len) < 0)
+		return -1;
+	ready_trouble(ha->ready, troubles_of_guest(ha->troubles));
+	return 0;
+}
+
 static int message_boot(struct ha *ha, const uint8_t *body, size_t len)
 {
 	return ready_boot(ha->ready, body, len);
@@ -74,6 +85,7 @@ static const struct {
 	{ AP_MSG_PORTS, message_ports },
 	{ AP_MSG_PROVISION, message_provision },
 	{ AP_MSG_BOOT, message_boot },
+	{ AP_MSG_TROUBLE, message_trouble },
 };
 
 static int on_message(void *ctx, unsigned type, const uint8_t *body, size_t len)
@@ -118,16 +130,24 @@ static struct jx *agent_json(const struct ha *ha)
 	return o;
 }
 
+struct jx *ha_errors(const struct ha *ha)
+{
+	struct jx *list = jx_copy(ha->errors);
+
+	troubles_list(ha->troubles, list);
+	return list;
+}
+
 struct jx *ha_status(const struct ha *ha)
 {
-	struct jx *o = jx_new_object(), *waiting = jx_new_array();
+	struct jx *o = jx_new_object(), *waiting = jx_new_array(), *errors = ha_errors(ha);
 
 	if (ha->state == HA_STARTING)
 		ready_waiting(ha->ready, waiting);
 	jx_set_string(o, "state", life_word(ha->state));
 	jx_set_int(o, "vmPid", vmctl_pid(ha->vm));
-	jx_set_bool(o, "degraded", jx_count(ha->errors) > 0);
-	jx_set(o, "errors", jx_copy(ha->errors));
+	jx_set_bool(o, "degraded", jx_count(errors) > 0);
+	jx_set(o, "errors", errors);
 	jx_set(o, "waiting", waiting);
 	jx_set(o, "ports", publish_json(ha->publish));
 	jx_set_int(o, "connections", (int64_t)conns_count(ha->conns));
@@ -244,6 +264,7 @@ struct ha *ha_new(const struct plan *plan, const struct vm_driver *driver, struc
 	ha->loop = loop_new();
 	ha->events = events_new(ha->loop, ready_fd, plan->ssh_port);
 	ha->errors = jx_new_array();
+	ha->troubles = troubles_new();
 	ha->sock = xcalloc(plan->sockets, sizeof(*ha->sock));
 	return ha;
 }
@@ -291,6 +312,7 @@ void ha_free(struct ha *ha)
 	change_free(ha->lock_change);
 	loop_free(ha->loop);
 	jx_free(ha->errors);
+	troubles_free(ha->troubles);
 	if (ha->lock >= 0)
 		close(ha->lock);
 	free(ha);

@@ -34,6 +34,7 @@ struct ha_waiter {
 void ha_command(struct ha *ha, enum ha_command cmd, bool force, struct ha_waiter *w);
 struct jx *ha_info(const struct ha *ha);
 struct jx *ha_status(const struct ha *ha);
+struct jx *ha_errors(const struct ha *ha); /* array of sentences: why it is degraded */
 void ha_subscribe(struct ha *ha, int fd); /* event lines; fd is taken */
 /* NULL when commands can be run in the guest, else why not, with the status to answer. */
 const char *ha_exec_refusal(const struct ha *ha, int *status);

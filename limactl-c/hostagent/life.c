@@ -12,15 +12,15 @@
 #include "limactl-c/base/mem.h"
 #include "limactl-c/hostagent/api.h"
 #include "limactl-c/hostagent/copies.h"
+#include "limactl-c/hostagent/reset.h"
 #include "limactl-c/hostagent/state.h"
+#include "limactl-c/hostagent/words.h"
 #include "limactl-c/store/paths.h"
 
 enum {
 	POWERDOWN_MS = 180000,     /* from the power button to the end, then it is killed */
 	POWERDOWN_EARLY_MS = 5000, /* while nobody in the guest can hear the button yet */
 	KILL_MS = 10000,
-	SERIAL_LINES = 20, /* of the console are looked at for the guest's last words */
-	SERIAL_BYTES = 8192,
 	SIGNAL_AGAIN_MS = 1000, /* a second signal after this time is meant as one */
 };
 
@@ -268,16 +268,21 @@ static void done_powerdown(struct ha *ha)
 	finish(ha);
 }
 
+void life_give_up(struct ha *ha, const char *why)
+{
+	if (vmctl_state(ha->vm) == VM_OFF) {
+		life_fail(ha, why);
+		return;
+	}
+	log_error("%s", why);
+	jx_add_string(ha->errors, why);
+	ha->exit_code = 1;
+	kill_now(ha);
+}
+
 static void failed_fatal(struct ha *ha, const struct err *e)
 {
-	if (vmctl_state(ha->vm) != VM_OFF) {
-		log_error("%s", e->msg);
-		jx_add_string(ha->errors, e->msg);
-		ha->exit_code = 1;
-		kill_now(ha);
-	} else {
-		life_fail(ha, e->msg);
-	}
+	life_give_up(ha, e->msg);
 }
 
 /* A machine that lives but does not answer is somebody's data: it is not killed without being asked to. */
@@ -358,33 +363,10 @@ const char *life_doing(const struct ha *ha)
 
 /* --- what happens --- */
 
-/* The last line of ours on the guest's console, where /lima/init says why it cannot go on; malloc'd, NULL: none. The
- * guest can write anything there. */
-static char *last_words(const struct ha *ha)
-{
-	static const char ours[] = "lima: ";
-	auto_free char *log = path_in(ha->plan->dir, PATH_SERIAL_LOG), *text = fs_tail(log, SERIAL_LINES, SERIAL_BYTES);
-	const char *found = NULL;
-	char *line;
-
-	for (const char *p = text; (p = strstr(p, ours)); p++) {
-		if (p == text || p[-1] == '\n')
-			found = p + strlen(ours);
-	}
-	if (!found)
-		return NULL;
-	line = xstrndup(found, strcspn(found, "\r\n"));
-	for (char *p = line; *p; p++) {
-		if ((unsigned char)*p < ' ' || *p == 0x7f)
-			*p = '?';
-	}
-	return line;
-}
-
 static void fail_early(struct ha *ha)
 {
 	static const char what[] = "the guest powered itself off before it was ready";
-	auto_free char *words = last_words(ha);
+	auto_free char *words = words_of_ours(ha->plan);
 	auto_free char *why = xasprintf("%s%s%s", what, words ? "; it says: " : "", words ? words : "");
 
 	life_fail(ha, why);
@@ -419,6 +401,9 @@ void life_event(void *ctx, const struct vm_event *ev)
 			close_listeners(ha);
 		}
 		return;
+	case VM_EV_RESET:
+		reset_happened(ha, &ev->error);
+		return;
 	case VM_EV_EXITED:
 		ha->op = VMCTL_NONE;
 		exited(ha, &ev->error);
@@ -443,16 +428,18 @@ void life_event(void *ctx, const struct vm_event *ev)
 void life_ready(void *ctx)
 {
 	struct ha *ha = ctx;
+	auto_jx *errors = NULL;
 
 	if (ha->state != HA_STARTING || ha->ended || !ready_all(ha->ready))
 		return;
 	ha->state = HA_RUNNING;
 	ready_errors(ha->ready, ha->errors);
+	errors = ha_errors(ha);
 	ready_done(ha->ready);
 	for (size_t i = 0; i < ha->plan->sockets; i++)
 		listen_accept(ha->sock[i]);
-	log_info("the instance is %s", jx_count(ha->errors) ? "running, degraded" : "running");
-	events_running(ha->events, ha->errors);
+	log_info("the instance is %s", jx_count(errors) ? "running, degraded" : "running");
+	events_running(ha->events, errors);
 	harvester_start(ha->harvester);
 }
 

@@ -12,6 +12,7 @@
 #include "limactl-c/hostagent/loop.h"
 #include "limactl-c/hostagent/publish.h"
 #include "limactl-c/hostagent/ready.h"
+#include "limactl-c/hostagent/troubles.h"
 #include "limactl-c/hostagent/vm.h"
 
 enum ha_state { HA_STARTING, HA_RUNNING, HA_PAUSED, HA_SAVED, HA_STOPPING, HA_STATES };
@@ -48,7 +49,11 @@ struct ha {
 	bool machine_left;         /* it goes on without us: its files stay */
 	bool ended;
 	int exit_code;
-	struct jx *errors; /* array: why degraded, or why it ended */
+	struct jx *errors; /* array: what failed at its start, or why it ended */
+	struct troubles *troubles; /* what does not work by now */
+	unsigned resets; /* of the machine by its guest since the agent answered last */
+	int64_t reset_at; /* clock_ms() of the last of them */
+	unsigned panics;  /* of its kernel while it ran */
 
 	/* what the guest said of itself */
 	bool agent_known;
@@ -65,6 +70,7 @@ void life_event(void *ctx, const struct vm_event *ev); /* from the driver */
 void life_ready(void *ctx);                            /* a requirement was met */
 void life_signal(void *ctx, int signum);               /* once: stop; again: at once */
 void life_fail(struct ha *ha, const char *why);        /* ends with an error */
+void life_give_up(struct ha *ha, const char *why);     /* the same, and the machine, if it lives, is killed first */
 void life_stop(struct ha *ha, bool force);
 /* Begins an operation; life_event() hears of its end. */
 int life_operation(struct ha *ha, enum vmctl_op op, struct err *e);

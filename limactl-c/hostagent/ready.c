@@ -47,7 +47,7 @@ struct ready {
 	void (*changed)(void *ctx);
 	void *ctx;
 	bool met[REQ_FIXED];
-	bool over;
+	bool over, trouble;
 	struct ping *ping;
 	size_t pings;
 	const struct plan *plan;
@@ -100,7 +100,7 @@ static void advance(void *ctx)
 {
 	struct ready *r = ctx;
 
-	if (!fixed_met(r) || r->over || r->failures)
+	if (!fixed_met(r) || r->over || r->failures || r->trouble)
 		return;
 	for (size_t i = 0; i < r->pings; i++) {
 		if (!r->ping[i].met && !r->ping[i].busy)
@@ -258,7 +258,7 @@ void ready_machine(struct ready *r)
 void ready_agent(struct ready *r, bool resumed)
 {
 	if (!resumed && !r->over) {
-		r->met[REQ_PROVISIONED] = false; /* the guest booted again, or tells us now */
+		r->met[REQ_PROVISIONED] = r->trouble = false; /* the guest booted again, or tells us now */
 		forget_failures(r);
 		stop_tasks(r);
 	}
@@ -297,11 +297,17 @@ int ready_boot(struct ready *r, const uint8_t *body, size_t len)
 	return 0;
 }
 
+void ready_trouble(struct ready *r, bool any)
+{
+	r->trouble = any;
+	go_on(r);
+}
+
 bool ready_all(const struct ready *r)
 {
-	/* With a failed script the engine may never come: that is told now, not at the deadline. */
+	/* After a failure the engine may never come: that is told now, not at the deadline. */
 	return fixed_met(r) &&
-	       (r->failures || (pings_met(r) && probes_over(r->probes) && copies_over(r->copies)));
+	       (r->failures || r->trouble || (pings_met(r) && probes_over(r->probes) && copies_over(r->copies)));
 }
 
 void ready_waiting(const struct ready *r, struct jx *list)

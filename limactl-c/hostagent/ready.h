@@ -22,8 +22,9 @@ void ready_agent(struct ready *r, bool resumed); /* the guest agent answers; a n
 /* AP_MSG_PROVISION, AP_MSG_BOOT; -1: malformed. */
 int ready_provision(struct ready *r, const uint8_t *body, size_t len);
 int ready_boot(struct ready *r, const uint8_t *body, size_t len);
+void ready_trouble(struct ready *r, bool any); /* the guest is in trouble, or not any more */
 
-bool ready_all(const struct ready *r);        /* everything is met, or provisioning has failed */
+bool ready_all(const struct ready *r);        /* everything is met, or the guest has told of a failure */
 void ready_waiting(const struct ready *r, struct jx *list); /* adds the names of what is missing */
 void ready_errors(const struct ready *r, struct jx *list);  /* adds a sentence for each failed script */
 void ready_done(struct ready *r);             /* no more probes */

@@ -26,6 +26,7 @@ CHECK(ap_info, ap_info)
 CHECK(ap_ports, ap_ports)
 CHECK(ap_provision, ap_provision)
 CHECK(ap_boot, ap_boot)
+CHECK(ap_trouble, ap_trouble)
 
 static void check_time(const uint8_t *p, size_t n)
 {
@@ -40,7 +41,8 @@ static void check_time(const uint8_t *p, size_t n)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static void (*const check[])(const uint8_t *p, size_t n) = { check_ap_open, check_ap_info, check_ap_ports,
-								     check_ap_provision, check_ap_boot, check_time };
+								     check_ap_provision, check_ap_boot, check_time,
+								     check_ap_trouble };
 
 	if (size)
 		check[data[0] % (sizeof(check) / sizeof(check[0]))](data + 1, size - 1);

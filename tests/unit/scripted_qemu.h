@@ -3,10 +3,14 @@
  * Its mode, the value of -cpu, says what it does wrong: "dies" at once, "garbage" and "silent" instead of a greeting,
  * "refuses" to stop, "mute" when told to stop, "stubborn" when told to quit, "no-space" for a state, "early" with the
  * event before the reply, "deaf" to the first press of the button, "chatty" on its console.
+ *
+ * SIGUSR1: its guest powers itself off. SIGUSR2: the file "reset" has "guest" or "host", who resets it, on its first line;
+ * the rest is said on the console before.
  */
 #ifndef LIMA_TESTS_SCRIPTED_QEMU_H
 #define LIMA_TESTS_SCRIPTED_QEMU_H
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -174,6 +178,25 @@ static void on_user(int sig)
 		_exit(0);
 }
 
+static void on_reset_wanted(int sig)
+{
+	char text[2000], event[100];
+	int fd = open("reset", O_RDONLY);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	char *console;
+
+	(void)sig;
+	if (n <= 0)
+		_exit(8);
+	close(fd);
+	text[n] = '\0';
+	console = strchr(text, '\n') + 1;
+	io_write_full(console_client, console, strlen(console));
+	snprintf(event, sizeof(event), "{\"event\": \"RESET\", \"data\": {\"guest\": %s}}\r\n",
+		 strncmp(text, "guest", 5) ? "false" : "true");
+	say(event);
+}
+
 static int qemu_main(int argc, char **argv)
 {
 	for (int i = 0; i < argc - 1; i++) {
@@ -187,6 +210,7 @@ static int qemu_main(int argc, char **argv)
 	}
 	alarm(150); /* a test that failed leaves nothing behind for long */
 	signal(SIGUSR1, on_user);
+	signal(SIGUSR2, on_reset_wanted);
 	signal(SIGPIPE, SIG_IGN);
 	for (int fd = QEMU_FD_QMP_HA; fd < QEMU_FD_END; fd++)
 		listen(fd, 1);

@@ -203,6 +203,26 @@ static void test_boot_and_time(void **state)
 	assert_int_equal(ap_time_unpack(&ns, bytes, 9), -1);
 }
 
+static void test_trouble(void **state)
+{
+	struct ap_trouble v = { "dockerd", "ended too soon" }, got;
+	ssize_t n = ap_trouble_pack(&v, bytes, sizeof(bytes));
+
+	(void)state;
+	assert_true(n > 0);
+	assert_int_equal(ap_trouble_unpack(&got, bytes, (size_t)n), 0);
+	assert_string_equal(got.what, v.what);
+	assert_string_equal(got.why, v.why);
+	CHECK_EXACT(ap_trouble, &got, (size_t)n);
+	v.why[0] = '\0'; /* over */
+	n = ap_trouble_pack(&v, bytes, sizeof(bytes));
+	assert_int_equal(ap_trouble_unpack(&got, bytes, (size_t)n), 0);
+	v.what[0] = '\0';
+	assert_int_equal(ap_trouble_pack(&v, bytes, sizeof(bytes)), -1);
+	memset(bytes, 0, 4);
+	assert_int_equal(ap_trouble_unpack(&got, bytes, 4), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -213,6 +233,7 @@ int main(void)
 		cmocka_unit_test(test_ports),
 		cmocka_unit_test(test_most_ports_fit_a_message),
 		cmocka_unit_test(test_provision),
+		cmocka_unit_test(test_trouble),
 		cmocka_unit_test(test_boot_and_time),
 	};
 

@@ -266,6 +266,55 @@ static void test_guest_powers_off(void **state)
 	end(&r);
 }
 
+static struct vm_event reset_after(struct rig *r, const char *text)
+{
+	struct err e = { 0 };
+
+	assert_int_equal(fs_write_atomic("reset", text, strlen(text), 0600, &e), 0);
+	kill(r->ops->pid(r->vm), SIGUSR2);
+	return rig_event_within(r, !strncmp(text, "host", 4) ? 300 : 20000);
+}
+
+/* A guest that resets the machine is told of, with what its kernel said if it panicked: a line of its own. */
+static void test_guest_resets(void **state)
+{
+#define PANIC "Kernel panic - not syncing: "
+	static const char long_line[] = "guest\n[    1.0] " PANIC
+		"........................................................................................................"
+		"........................................................................................................"
+		"........................................................................................................\r\n";
+	static const struct {
+		const char *reset, *words;
+	} cases[] = {
+		{ "guest\n", "" },
+		{ "guest\n[    5.173221] " PANIC "Attempted to kill init! exitcode=0x00000100\r\nmore\r\n",
+		  PANIC "Attempted to kill init! exitcode=0x00000100" },
+		{ "guest\nRestarting system\r\n", "" }, /* the panic before is over */
+		{ "guest\n[    5.173221][    T1] " PANIC "\033[1mVFS\r\n---[ end " PANIC "VFS ]---\r\n", PANIC "?[1mVFS" },
+		{ "guest\n" PANIC "one\n" PANIC "two\n", PANIC "two" },
+		{ "guest\n~ # echo " PANIC "typed\r\n", "" },
+		{ "guest\n " PANIC "no clock\n] " PANIC "none either\n", "" },
+	};
+	struct vm_event ev;
+	struct rig r;
+
+	(void)state;
+	begin_running(&r, "ok");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		ev = reset_after(&r, cases[i].reset);
+		assert_int_equal(ev.type, VM_EV_RESET);
+		assert_int_equal(ev.error.kind, *cases[i].words ? ERR_STATE : ERR_NONE);
+		assert_string_equal(ev.error.msg, cases[i].words);
+		assert_int_equal(r.ops->state(r.vm), VM_RUNNING);
+	}
+	ev = reset_after(&r, long_line);
+	assert_int_equal(ev.error.kind, ERR_STATE);
+	assert_true(strlen(ev.error.msg) > 100 && strlen(ev.error.msg) < 300);
+	ev = reset_after(&r, "host\n[    5.173221] " PANIC "Fatal exception\r\n");
+	assert_int_equal(ev.type, VM_EV_NONE); /* somebody at qmp.sock asked for it */
+	finish(&r);
+}
+
 static void test_killed_while_busy(void **state)
 {
 	struct rig r;
@@ -422,6 +471,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_already_running),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_guest_powers_off),
+		cmocka_unit_test(test_guest_resets),
 		cmocka_unit_test(test_killed_while_busy),
 		cmocka_unit_test(test_kill),
 		cmocka_unit_test(test_button_again),

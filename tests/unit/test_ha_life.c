@@ -1,6 +1,8 @@
 /* The life of an instance: commands, deaths, saved states, adoption. */
 #include "tests/unit/ha_stub.h"
 
+#include "limactl-c/base/mem.h"
+
 static void start_and_stop(void **state)
 {
 	(void)state;
@@ -243,6 +245,152 @@ static void powered_off_before_it_was_ready_is_no_start(void **state)
 	assert_non_null(strstr(events(), "the guest powered itself off before it was ready"));
 }
 
+#define PANIC "Kernel panic - not syncing: sysrq triggered crash"
+
+static bool is_answered(struct peer *peer)
+{
+	(void)peer;
+	return !ha->resets;
+}
+
+static void a_panic_ends_a_start(void **state)
+{
+	(void)state;
+	assert_int_equal(start_with(guest_boots), 0);
+	peer_run(&p, peer_rounds);
+	queue(VM_EV_RESET, PANIC);
+	wake();
+	peer_run(&p, has_ended);
+	assert_int_equal(ha->exit_code, 1);
+	assert_int_equal(drv.kills, 1);
+	assert_non_null(strstr(events(), "\"exiting\":true,\"errors\":[\"the guest's kernel panicked: " PANIC "\"]"));
+	assert_false(in_folder("ha.sock"));
+}
+
+/* As SeaBIOS does at a reboot; a while after the last. */
+static void reset_three_times(void)
+{
+	ha->reset_at -= 1000;
+	for (int i = 0; i < 3; i++)
+		queue(VM_EV_RESET, NULL);
+	wake();
+	peer_run(&p, peer_rounds);
+}
+
+static void a_guest_that_reboots_is_waited_for(void **state)
+{
+	(void)state;
+	assert_int_equal(start_with(guest_boots), 0);
+	for (int i = 0; i < 12; i++) {
+		reset_three_times();
+		assert_int_equal(ha->state, HA_STARTING);
+		if (i % 4 < 3)
+			continue;
+		peer_new_agent(&p); /* until a script reboots it again */
+		peer_run(&p, is_answered);
+	}
+	say_boot(AP_BOOT_DONE);
+	peer_run(&p, is_running);
+}
+
+static void resets_that_lead_nowhere_end_a_start(void **state)
+{
+	auto_free char *log = xasprintf("%s/serial.log", dir);
+	struct err e = { 0 };
+
+	(void)state;
+	assert_int_equal(start_with(guest_boots), 0);
+	assert_int_equal(fs_write_atomic(log, "first\r\nno bootable \033device\r\n", 28, 0600, &e), 0);
+	peer_run(&p, peer_rounds);
+	for (int i = 0; i < 5; i++) {
+		assert_false(ha->ended);
+		reset_three_times();
+	}
+	peer_run(&p, has_ended);
+	assert_int_equal(ha->exit_code, 1);
+	assert_non_null(strstr(events(), "the guest has reset the machine 5 times and its agent does not answer; its console ends "
+					 "with: no bootable ?device\""));
+}
+
+static void a_panic_while_it_runs_is_told_and_it_goes_on(void **state)
+{
+	(void)state;
+	start();
+	for (int i = 1; i <= 2; i++) {
+		queue(VM_EV_RESET, PANIC);
+		wake();
+		peer_run(&p, peer_rounds);
+		assert_int_equal(ha->state, HA_RUNNING);
+		expect("GET", "/v1/status", "", "200", i == 1 ? "\"degraded\":true,\"errors\":[\"the guest's kernel panicked, and "
+								 "the guest booted again: " PANIC "\"]" :
+								 "\"errors\":[\"the guest's kernel panicked 2 times, and the guest "
+								 "booted again: " PANIC "\"]");
+		peer_new_agent(&p);
+		peer_run(&p, is_answered);
+	}
+	expect("POST", "/v1/stop", "", "200", "{\"state\":\"stopped\"}");
+	assert_int_equal(ha->exit_code, 0);
+}
+
+static void a_panic_of_the_boot_after_it_is_the_end(void **state)
+{
+	(void)state;
+	start();
+	queue(VM_EV_RESET, PANIC);
+	queue(VM_EV_RESET, PANIC);
+	wake();
+	peer_run(&p, has_ended);
+	assert_int_equal(ha->exit_code, 1);
+	assert_non_null(strstr(events(), "\"exiting\":true,\"errors\":[\"the guest's kernel panicked: " PANIC "\"]"));
+}
+
+static void a_panic_while_it_stops_is_an_error_and_no_wait(void **state)
+{
+	(void)state;
+	start();
+	drv.deaf = true;
+	life_stop(ha, false);
+	queue(VM_EV_RESET, PANIC);
+	wake();
+	peer_run(&p, has_ended);
+	assert_int_equal(drv.kills, 1);
+	assert_int_equal(ha->exit_code, 1);
+}
+
+static void a_guest_in_trouble_is_degraded_while_it_is(void **state)
+{
+	char name[20];
+
+	(void)state;
+	assert_int_equal(start_with(guest_boots), 0);
+	peer_run(&p, peer_rounds);
+	say_trouble("engine disk", "cannot mount /dev/vdb");
+	say_trouble("dockerd", "ended too soon, 3 times");
+	say_trouble("dockerd", "ended too soon, 4 times");
+	say_boot(AP_BOOT_DONE);
+	peer_run(&p, is_running);
+	assert_non_null(strstr(events(), "\"running\":true,\"degraded\":true,\"errors\":[\"engine disk: cannot mount /dev/vdb\","
+					 "\"dockerd: ended too soon, 4 times\"]"));
+	say_trouble("engine disk", "");
+	say_trouble("never heard of", "");
+	peer_run(&p, peer_rounds);
+	expect("GET", "/v1/status", "", "200", "\"degraded\":true,\"errors\":[\"dockerd: ended too soon, 4 times\"]");
+	say_trouble("dockerd", "");
+	peer_run(&p, peer_rounds);
+	expect("GET", "/v1/status", "", "200", "\"degraded\":false,\"errors\":[]");
+	for (int i = 0; i < 100; i++) {
+		snprintf(name, sizeof(name), "disk %d", i);
+		say_trouble(name, "none");
+	}
+	peer_run(&p, peer_rounds);
+	expect("GET", "/v1/status", "", "200", "\"disk 19: none\"]");
+	/* A guest that boots again has those it tells of. */
+	p.on_up = guest_is_booted;
+	peer_new_agent(&p);
+	peer_run(&p, peer_rounds);
+	expect("GET", "/v1/status", "", "200", "\"degraded\":false,\"errors\":[]");
+}
+
 static void a_machine_that_does_not_start(void **state)
 {
 	(void)state;
@@ -290,6 +438,13 @@ int main(void)
 		T(a_machine_that_dies_ends_the_instance),
 		T(a_guest_that_powers_itself_off_is_a_clean_end),
 		T(powered_off_before_it_was_ready_is_no_start),
+		T(a_panic_ends_a_start),
+		T(a_guest_in_trouble_is_degraded_while_it_is),
+		T(a_guest_that_reboots_is_waited_for),
+		T(resets_that_lead_nowhere_end_a_start),
+		T(a_panic_while_it_runs_is_told_and_it_goes_on),
+		T(a_panic_of_the_boot_after_it_is_the_end),
+		T(a_panic_while_it_stops_is_an_error_and_no_wait),
 		T(a_machine_that_does_not_start),
 		T(a_machine_left_running_is_adopted),
 	};

@@ -122,6 +122,23 @@ static void failures_are_sentences(void **state)
 	assert_int_equal(p.opened, 0);
 }
 
+static void in_trouble_the_engine_is_not_waited_for(void **state)
+{
+	(void)state;
+	begin(1);
+	ready_machine(r);
+	ready_agent(r, false);
+	ready_trouble(r, true);
+	assert_false(ready_all(r));
+	ready_agent(r, false); /* a guest that has booted again is in none */
+	boot(AP_BOOT_DONE);
+	assert_false(ready_all(r));
+	ready_trouble(r, true);
+	assert_true(ready_all(r));
+	ready_trouble(r, false); /* it was over before anybody was told */
+	assert_false(ready_all(r));
+}
+
 static void too_many_failures_are_bounded(void **state)
 {
 	auto_jx *names = jx_new_array();
@@ -197,6 +214,7 @@ int main(void)
 		T(without_sockets),
 		T(a_guest_that_boots_again_starts_afresh),
 		T(failures_are_sentences),
+		T(in_trouble_the_engine_is_not_waited_for),
 		T(too_many_failures_are_bounded),
 		T(malformed_messages_are_refused),
 		T(each_docker_sock_must_answer),
