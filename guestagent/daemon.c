@@ -17,6 +17,7 @@
 #include "guestagent/session.h"
 #include "guestagent/setup.h"
 #include "guestagent/trim.h"
+#include "guestagent/trouble.h"
 #include "lib/clock.h"
 #include "lib/log.h"
 
@@ -190,6 +191,7 @@ static int start(struct daemon *d, const struct options *o, struct err *e)
 	if (ga_session_start(&d->ga, o->carrier, e) < 0)
 		return -1;
 	watch_machine(d);
+	d->ga.troubles = ga_troubles_start(&d->ga);
 	d->ga.provision = ga_provision_start(&d->ga, on_provisioned, e);
 	return d->ga.provision ? 0 : -1;
 }
@@ -198,6 +200,7 @@ static void stop(struct daemon *d)
 {
 	ga_session_stop(&d->ga);
 	ga_provision_free(d->ga.provision);
+	ga_troubles_free(d->ga.troubles);
 	ga_loop_del(&d->ga.loop, &d->trim_watch);
 	trim_free(d->trim);
 	ga_loop_close(&d->ga.loop, &d->power);

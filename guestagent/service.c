@@ -22,18 +22,16 @@
 #include "guestagent/service.h"
 #include "guestagent/setup.h"
 #include "guestagent/setup_util.h"
+#include "guestagent/trouble.h"
 #include "guestagent/user.h"
 #include "lib/cleanup.h"
-#include "lib/clock.h"
 #include "lib/log.h"
 
 enum {
 	ARGS_MAX = 12,
-	QUICK_DEATH_S = 10, /* a shorter life counts as a failure to start */
-	PAUSE_MAX_S = 60,
-	LOG_TRIES = 50,           /* times 10 ms: syslogd starts beside us */
-	LOG_FILE_MAX = 1 << 20,   /* without syslogd: a larger file is emptied at the next start */
-	FIRST_FD = 3,             /* of a socket handed over (sd_listen_fds) */
+	LOG_TRIES = 50,         /* times 10 ms: syslogd starts beside us */
+	LOG_FILE_MAX = 1 << 20, /* without syslogd: a larger file is emptied at the next start */
+	FIRST_FD = 3,           /* of a socket handed over (sd_listen_fds) */
 };
 
 #define DOCKER_SOCK "/run/docker.sock"
@@ -56,82 +54,6 @@ static const struct {
 	{ "crond", become_crond, false }, /* it speaks to syslog itself */
 };
 enum { SERVICES = sizeof(services) / sizeof(services[0]) };
-
-/* --- pause after quick deaths --- */
-
-static unsigned long uptime(void)
-{
-	return (unsigned long)(clock_ms() / 1000);
-}
-
-unsigned service_pause(unsigned failures)
-{
-	if (failures == 0)
-		return 0;
-	return failures > 6 ? PAUSE_MAX_S : 1u << (failures - 1);
-}
-
-/* Counts a quick death, sleeps as the count says, and notes the new start: "<failures> <start>\n". */
-void service_hold_back(const char *name)
-{
-	char path[200];
-	unsigned failures = 0;
-	unsigned long started;
-	FILE *f;
-
-	snprintf(path, sizeof(path), RUN_DIR "/service.%s", name);
-	f = fopen(path, "re");
-	if (f && fscanf(f, "%u %lu", &failures, &started) == 2)
-		failures = uptime() < started + QUICK_DEATH_S ? failures + 1 : 0;
-	if (f)
-		fclose(f);
-	if (service_pause(failures)) {
-		log_warn("%s ended too soon, %u times; trying again in %u s", name, failures, service_pause(failures));
-		sleep(service_pause(failures));
-	}
-	f = fopen(path, "we");
-	if (f) {
-		fprintf(f, "%u %lu\n", failures, uptime());
-		fclose(f);
-	}
-}
-
-void service_settled(const char *name)
-{
-	char path[200];
-
-	snprintf(path, sizeof(path), RUN_DIR "/service.%s", name);
-	unlink(path);
-}
-
-static void note_pid(const char *name)
-{
-	char path[200];
-	FILE *f;
-
-	snprintf(path, sizeof(path), RUN_DIR "/%s.pid", name);
-	f = fopen(path, "we");
-	if (!f)
-		return;
-	fprintf(f, "%d\n", (int)getpid());
-	fclose(f);
-}
-
-pid_t service_pid(const char *name)
-{
-	char path[200];
-	int pid = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), RUN_DIR "/%s.pid", name);
-	f = fopen(path, "re");
-	if (!f)
-		return 0;
-	if (fscanf(f, "%d", &pid) != 1 || pid < 2)
-		pid = 0;
-	fclose(f);
-	return pid;
-}
 
 /* --- where its words go --- */
 
@@ -323,16 +245,21 @@ static int run(const struct setup *su, size_t i)
 		ga_user_environment(&root, su->settings, RUN_DIR);
 	if (services[i].logs)
 		redirect(su, services[i].name);
+	service_tell_trouble(su, services[i].name);
 	service_hold_back(services[i].name);
-	note_pid(services[i].name);
+	service_note_pid(services[i].name);
 	if (services[i].become(su, argv, &e) < 0) {
 		log_error("%s: %s", services[i].name, e.msg);
 		return 1;
 	}
 	execvp(argv[0], (char *const *)(void *)argv);
-	log_error("cannot run %s: %s", argv[0], strerror(errno));
+	err_errno(&e, "cannot run %s", argv[0]);
+	log_error("%s", e.msg);
+	trouble_note(su, services[i].name, "%s", e.msg);
 	/* A guest without it: init would try for ever. */
-	while (errno == ENOENT)
+	if (e.errnum == ENOENT)
+		service_settled(services[i].name);
+	while (e.errnum == ENOENT)
 		pause();
 	return 1;
 }

@@ -11,6 +11,7 @@
 #include "guestagent/provision.h"
 #include "guestagent/relay.h"
 #include "guestagent/service.h"
+#include "guestagent/trouble.h"
 #include "lib/agentproto.h"
 #include "lib/cleanup.h"
 #include "lib/io.h"
@@ -213,6 +214,7 @@ static void on_up(void *ctx, bool resumed)
 		scan_ports(ga);
 	}
 	ga_provision_send(ga->provision);
+	ga_troubles_send(ga->troubles);
 	ga_send_boot(ga);
 }
 

@@ -16,6 +16,7 @@
 #include "lib/settings.h"
 
 struct ga_provision;
+struct ga_troubles;
 
 struct ga {
 	struct ga_loop loop;
@@ -25,6 +26,7 @@ struct ga {
 	struct ga_watch ports_watch;
 	struct ga_timer ports_timer; /* see ports_interval() */
 	struct ga_provision *provision;
+	struct ga_troubles *troubles; /* NULL: none are told */
 	const struct settings *settings;
 	const char *run_dir;
 	struct rlimit files;   /* RLIMIT_NOFILE as we got it; what commands get back */

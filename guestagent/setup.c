@@ -10,6 +10,7 @@
 #include "guestagent/openrc.h"
 #include "guestagent/provision.h"
 #include "guestagent/setup_steps.h"
+#include "guestagent/trouble.h"
 #include "guestagent/tuning.h"
 
 /* The power button's modules; which of them the machine has a device for is the kernel's business. */
@@ -32,29 +33,37 @@ static const struct {
 	const char *name;
 	int (*run)(const struct setup *su, struct err *e);
 	unsigned when;
+	bool needed; /* what was asked for does not work without it: the host is told */
 } steps[] = {
-	{ "mounts", setup_mounts, LEAN | EARLY | CLOUD },
-	{ "boot id", setup_boot_id, LEAN | EARLY | CLOUD },
-	{ "clock", setup_clock, LEAN | EARLY },
-	{ "root disk", setup_grow_root, LEAN | EARLY },
-	{ "extra disks", setup_disks, LEAN | EARLY | CLOUD },
-	{ "tuning", tuning_apply, LEAN | EARLY },
-	{ "engine disk", engine_link, LEAN | EARLY | CLOUD },
-	{ "engine modules", engine_modules, LEAN | EARLY | CLOUD },
-	{ "engine configuration", engine_configure, LEAN | EARLY | CLOUD },
-	{ "host name", setup_hostname, LEAN | EARLY },
-	{ "name servers", net_dns_clients, EARLY },
-	{ "network", net_up, LEAN },
-	{ "network", net_up_if_down, LATE },
-	{ "name servers", net_dns_if_given, LATE },
-	{ "environment", setup_environment, LEAN | EARLY },
-	{ "user", setup_user, LEAN | EARLY },
-	{ "time zone", setup_timezone, LEAN | EARLY },
-	{ "certificates", setup_certificates, LEAN | EARLY },
-	{ "crond", setup_cron, LEAN },
-	{ "boot scripts", boot_scripts, LEAN | LATE },
+	{ "mounts", setup_mounts, LEAN | EARLY | CLOUD, false },
+	{ "boot id", setup_boot_id, LEAN | EARLY | CLOUD, false },
+	{ "clock", setup_clock, LEAN | EARLY, false },
+	{ "root disk", setup_grow_root, LEAN | EARLY, false },
+	{ "extra disks", setup_disks, LEAN | EARLY | CLOUD, false },
+	{ "tuning", tuning_apply, LEAN | EARLY, false },
+	{ "engine disk", engine_link, LEAN | EARLY | CLOUD, true },
+	{ "engine modules", engine_modules, LEAN | EARLY | CLOUD, false },
+	{ "engine configuration", engine_configure, LEAN | EARLY | CLOUD, false },
+	{ "host name", setup_hostname, LEAN | EARLY, false },
+	{ "name servers", net_dns_clients, EARLY, false },
+	{ "network", net_up, LEAN, true },
+	{ "network", net_up_if_down, LATE, true },
+	{ "name servers", net_dns_if_given, LATE, false },
+	{ "environment", setup_environment, LEAN | EARLY, false },
+	{ "user", setup_user, LEAN | EARLY, true },
+	{ "time zone", setup_timezone, LEAN | EARLY, false },
+	{ "certificates", setup_certificates, LEAN | EARLY, false },
+	{ "crond", setup_cron, LEAN, false },
+	{ "boot scripts", boot_scripts, LEAN | LATE, false },
 };
 enum { STEPS = sizeof(steps) / sizeof(steps[0]) };
+
+static void failed(const struct setup *su, size_t i, const char *why)
+{
+	su_warn(su, "%s: %s", steps[i].name, why);
+	if (steps[i].needed)
+		trouble_note(su, steps[i].name, "%s", why);
+}
 
 static int run_steps(const struct setup *su, unsigned when)
 {
@@ -65,7 +74,7 @@ static int run_steps(const struct setup *su, unsigned when)
 		su_warn(su, "power button: %s", e.msg);
 	for (size_t i = 0; i < STEPS; i++)
 		if (steps[i].when & when && steps[i].run(su, &e) < 0)
-			su_warn(su, "%s: %s", steps[i].name, e.msg);
+			failed(su, i, e.msg);
 	/* The daemon looks for the button once, when it starts. Absent modules are no error here. */
 	if (modules > 0)
 		su_wait(modules, power_modules[0], &e);

@@ -47,7 +47,8 @@
  *
  * Left for others in /run/lima: boot-id (16 hexadecimal digits and a newline, random), setup.warnings (one sentence
  * a line, missing when there was none), environment (NAME=VALUE lines of env.*), engine/ (mounted engine disk),
- * path (the PATH every login and service gets), setup.done (empty, made when setup has finished).
+ * path (the PATH every login and service gets), setup.done (empty, made when setup has finished), trouble/
+ * (guestagent/trouble.h).
  */
 #ifndef LIMA_GUESTAGENT_SETUP_H
 #define LIMA_GUESTAGENT_SETUP_H

@@ -16,6 +16,7 @@
 
 #include "guestagent/setup_disks.h"
 #include "guestagent/setup_steps.h"
+#include "guestagent/trouble.h"
 #include "lib/cleanup.h"
 #include "lib/io.h"
 
@@ -245,7 +246,7 @@ static int attach(const struct setup *su, const struct extra *x, struct err *e)
 		return -1;
 	/* One that came with a file system of its own may have another than is said. */
 	if (su_run(as_told, e) < 0 && su_run(as_it_is, &other) < 0)
-		return -1;
+		return err_wrap(e, "%s cannot be mounted", x->node);
 	return grow_file_system(x, e);
 }
 
@@ -268,6 +269,15 @@ static const char *text_of(const struct setup *su, size_t i, const char *what, c
 	return settings_get(su->settings, key, otherwise);
 }
 
+static void cannot_use(const struct setup *su, const char *name, const char *why)
+{
+	char what[64];
+
+	snprintf(what, sizeof(what), "disk %s", name);
+	su_warn(su, "%s: %s", what, why);
+	trouble_note(su, what, "%s", why);
+}
+
 int setup_disks(const struct setup *su, struct err *e)
 {
 	(void)e;
@@ -286,7 +296,7 @@ int setup_disks(const struct setup *su, struct err *e)
 		snprintf(x.mount, sizeof(x.mount), "/mnt/lima-%.100s", x.name);
 		/* Each by itself: one that cannot be used costs no other. */
 		if (one(su, &x, &why) < 0)
-			su_warn(su, "disk %s: %s", x.name, why.msg);
+			cannot_use(su, x.name, why.msg);
 	}
 	return 0;
 }

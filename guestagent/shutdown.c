@@ -33,29 +33,12 @@ static const struct {
 
 enum { TERM_WAIT_MS = 2000, KILL_WAIT_MS = 1000, STEP_MS = 20, MOUNTS_MAX = 512 };
 
-/* The process noted for a service may be long gone and its number another's. */
-static bool is_named(pid_t pid, const char *name)
-{
-	char path[64], comm[32] = "";
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
-	f = fopen(path, "re");
-	if (!f)
-		return false;
-	if (!fgets(comm, sizeof(comm), f))
-		comm[0] = '\0';
-	fclose(f);
-	comm[strcspn(comm, "\n")] = '\0';
-	return strcmp(comm, name) == 0;
-}
-
 static void stop_service(const char *name, int wait_ms)
 {
 	pid_t pid = service_pid(name);
 	struct pollfd p = { .events = POLLIN };
 
-	if (!pid || !is_named(pid, name))
+	if (!pid || !service_is(pid, name))
 		return;
 	p.fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (p.fd < 0 || kill(pid, SIGTERM) < 0)

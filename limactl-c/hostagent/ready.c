@@ -56,6 +56,7 @@ struct ready {
 	struct deadline *retry; /* set only while a ping has to be tried again */
 	struct failure failure[FAILURES_MAX];
 	size_t failures;
+	char warning[sizeof(((struct ap_boot *)NULL)->detail)]; /* said last */
 };
 
 static const struct stream_ops ping_ops;
@@ -290,8 +291,9 @@ int ready_boot(struct ready *r, const uint8_t *body, size_t len)
 
 	if (ap_boot_unpack(&v, body, len) < 0)
 		return -1;
-	if (v.detail[0])
+	if (v.detail[0] && strcmp(v.detail, r->warning))
 		log_warn("guest: %s", v.detail);
+	memcpy(r->warning, v.detail, sizeof(r->warning));
 	if (v.phase == AP_BOOT_DONE)
 		met(r, REQ_PROVISIONED);
 	return 0;

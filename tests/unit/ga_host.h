@@ -29,7 +29,7 @@
 #include "lib/mux.h"
 #include "lib/sock.h"
 
-enum { HOST_DEADLINE_MS = 20000, HOST_SCRIPTS = 8 };
+enum { HOST_DEADLINE_MS = 20000, HOST_SCRIPTS = 8, HOST_TROUBLES = 20 };
 
 struct host {
 	char dir[64];
@@ -40,6 +40,7 @@ struct host {
 	bool up;
 	struct ap_info info;
 	struct ap_boot boot;
+	struct ap_trouble trouble[HOST_TROUBLES]; /* as told last, by name; over: without why */
 	struct ap_provision script[HOST_SCRIPTS];
 	struct ap_ports ports; /* the last message */
 	size_t port_bytes;     /* stream bytes that had come when it came */
@@ -80,6 +81,19 @@ static void host_down(void *ctx)
 	((struct host *)ctx)->up = false;
 }
 
+static int host_trouble(struct host *h, const uint8_t *body, size_t len)
+{
+	struct ap_trouble v;
+	size_t i = 0;
+
+	if (ap_trouble_unpack(&v, body, len) < 0)
+		return -1;
+	while (h->trouble[i].what[0] && strcmp(h->trouble[i].what, v.what))
+		assert_true(++i < HOST_TROUBLES);
+	h->trouble[i] = v;
+	return 0;
+}
+
 static int host_message(void *ctx, unsigned type, const uint8_t *body, size_t len)
 {
 	struct host *h = ctx;
@@ -90,6 +104,8 @@ static int host_message(void *ctx, unsigned type, const uint8_t *body, size_t le
 		return ap_info_unpack(&h->info, body, len);
 	case AP_MSG_BOOT:
 		return ap_boot_unpack(&h->boot, body, len);
+	case AP_MSG_TROUBLE:
+		return host_trouble(h, body, len);
 	case AP_MSG_PORTS:
 		h->port_messages++;
 		h->port_bytes = h->stream_bytes;

@@ -255,16 +255,6 @@ static inline void say_failed(unsigned index, int status, const char *tail)
 	say(AP_MSG_PROVISION, out, ap_provision_pack(&v, out, sizeof(out)));
 }
 
-static inline void say_trouble(const char *what, const char *why)
-{
-	struct ap_trouble v = { "", "" };
-	uint8_t out[700];
-
-	snprintf(v.what, sizeof(v.what), "%s", what);
-	snprintf(v.why, sizeof(v.why), "%s", why);
-	say(AP_MSG_TROUBLE, out, ap_trouble_pack(&v, out, sizeof(out)));
-}
-
 /* family 4: 0.0.0.0, 6: [::] */
 static inline void say_port(unsigned family, unsigned port, bool listening, bool snapshot)
 {

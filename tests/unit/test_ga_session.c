@@ -132,6 +132,82 @@ static void a_new_agent_says_all_of_it_again(void **state)
 	}
 }
 
+/* What the host was told last of this trouble: "" when it is over, NULL when it never heard of it. */
+static const char *trouble(const char *what)
+{
+	for (size_t i = 0; i < HOST_TROUBLES; i++)
+		if (strcmp(host.trouble[i].what, what) == 0)
+			return host.trouble[i].why;
+	return NULL;
+}
+
+static bool trouble_is(const char *what, const char *why)
+{
+	return trouble(what) && strcmp(trouble(what), why) == 0;
+}
+
+static void troubles_are_told_as_they_come_and_go(void **state)
+{
+	static const char *const younger[] = { "b", "a", "d", "c", "f", "e", NULL };
+	char path[200], name[20];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/trouble", host.dir);
+	assert_int_equal(mkdir(path, 0755), 0);
+	host_file(&host, "trouble/engine disk", "cannot mount\nmore\n", 0600);
+	host_file(&host, "trouble/half.lima~", "is being written\n", 0600);
+	host_file(&host, "trouble/empty", "", 0600);
+	host_start_agent(&host);
+	host_until(&host, host.boot.phase == AP_BOOT_DONE);
+	assert_true(trouble_is("engine disk", "cannot mount")); /* before that */
+	assert_null(trouble("half.lima~"));
+	assert_null(trouble("empty"));
+	host_file(&host, "trouble/dockerd", "ended too soon, 3 times\n", 0600);
+	host_until(&host, trouble_is("dockerd", "ended too soon, 3 times"));
+	host_file(&host, "trouble/dockerd", "ended too soon, 4 times\n", 0600);
+	host_until(&host, trouble_is("dockerd", "ended too soon, 4 times"));
+	snprintf(path, sizeof(path), "%s/trouble/dockerd", host.dir);
+	assert_int_equal(unlink(path), 0);
+	host_until(&host, trouble_is("dockerd", ""));
+	/* An agent started anew tells what there is, the oldest first. */
+	for (int i = 0; younger[i]; i++) {
+		snprintf(name, sizeof(name), "trouble/%s", younger[i]);
+		host_file(&host, name, "younger\n", 0600);
+		host_until(&host, trouble_is(younger[i], "younger"));
+	}
+	host_stop_agent(&host, SIGKILL);
+	memset(host.trouble, 0, sizeof(host.trouble));
+	memset(&host.boot, 0, sizeof(host.boot));
+	host_start_agent(&host);
+	host_until(&host, host.boot.phase == AP_BOOT_DONE);
+	assert_string_equal(host.trouble[0].what, "engine disk");
+	for (int i = 0; younger[i]; i++)
+		assert_string_equal(host.trouble[i + 1].what, younger[i]);
+	assert_true(trouble_is("engine disk", "cannot mount"));
+	assert_null(trouble("dockerd"));
+}
+
+static void however_many_troubles_16_are_told(void **state)
+{
+	char name[40];
+	int told = 0;
+
+	(void)state;
+	host_start_agent(&host);
+	host_until(&host, host.boot.phase == AP_BOOT_DONE);
+	host_file(&host, "trouble/first", "no\n", 0600);
+	host_until(&host, trouble_is("first", "no"));
+	for (int i = 0; i < 40; i++) {
+		snprintf(name, sizeof(name), "trouble/disk %d", i);
+		host_file(&host, name, "no\n", 0600);
+	}
+	host_file(&host, "trouble/first", "gone\n", 0600);
+	host_until(&host, trouble_is("first", "gone"));
+	for (size_t i = 0; i < HOST_TROUBLES; i++)
+		told += host.trouble[i].what[0] != 0;
+	assert_int_equal(told, 16);
+}
+
 static int serve(struct ap_open *o)
 {
 	struct err e;
@@ -394,6 +470,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(it_describes_itself, begin, end),
 		cmocka_unit_test_setup_teardown(a_new_agent_says_all_of_it_again, begin, end),
+		cmocka_unit_test_setup_teardown(troubles_are_told_as_they_come_and_go, begin, end),
+		cmocka_unit_test_setup_teardown(however_many_troubles_16_are_told, begin, end),
 		cmocka_unit_test_setup_teardown(a_port_is_told_before_the_answer, begin, end),
 		cmocka_unit_test_setup_teardown(a_port_that_shows_late_is_told, begin, end),
 		cmocka_unit_test_setup_teardown(scripts_run_in_order_and_once, begin, end),

@@ -357,6 +357,16 @@ static void a_panic_while_it_stops_is_an_error_and_no_wait(void **state)
 	assert_int_equal(ha->exit_code, 1);
 }
 
+static void say_trouble(const char *what, const char *why)
+{
+	struct ap_trouble v = { "", "" };
+	uint8_t out[700];
+
+	snprintf(v.what, sizeof(v.what), "%s", what);
+	snprintf(v.why, sizeof(v.why), "%s", why);
+	say(AP_MSG_TROUBLE, out, ap_trouble_pack(&v, out, sizeof(out)));
+}
+
 static void a_guest_in_trouble_is_degraded_while_it_is(void **state)
 {
 	char name[20];

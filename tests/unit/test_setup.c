@@ -1,4 +1,5 @@
 /* Steps of `agent setup` on a folder that stands for the guest's root. */
+#include "guestagent/trouble.h"
 #include "tests/unit/setup_root.h"
 
 /* --- files --- */
@@ -63,6 +64,23 @@ static void test_warning_is_one_line(void **state)
 	su_warn(&su, "a %s", "b\nc");
 	su_warn(&su, "d");
 	assert_string_equal(text_of(RUN_DIR "/setup.warnings"), "a b c\nd\n");
+}
+
+static void test_trouble_is_one_line_that_fits(void **state)
+{
+	char text[1000];
+
+	(void)state;
+	trouble_note(&su, "disk data", "a %s", "b\nc");
+	assert_string_equal(text_of(RUN_DIR "/trouble/disk data"), "a b c\n");
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	trouble_note(&su, "disk data", "%s", text);
+	assert_int_equal(strlen(text_of(RUN_DIR "/trouble/disk data")), 512);
+	set("disk.00.name", "none");
+	set("disk.00.serial", "no such number");
+	assert_int_equal(setup_disks(&su, NULL), 0);
+	assert_string_equal(text_of(RUN_DIR "/trouble/disk none"), "the machine has no disk with the serial number no such number\n");
 }
 
 /* --- host name and environment --- */
@@ -257,6 +275,7 @@ int main(void)
 		T(test_block_of_nothing_makes_no_file),
 		T(test_block_that_is_there_changes_nothing),
 		T(test_warning_is_one_line),
+		T(test_trouble_is_one_line_that_fits),
 		T(test_hostname),
 		T(test_bad_hostname_is_refused),
 		T(test_environment_is_quoted),

@@ -22,30 +22,44 @@ own_install() {
 	PATH=$LIMA_HOME/_install/bin:$PATH
 }
 
-# fails_with WORDS [FILE]: the start of l ends by itself, soon, with these words of the guest.
-fails_with() {
+# no_start WORDS [FILE]: the start of l ends by itself, soon, with these words.
+no_start() {
 	local begun=$SECONDS
 	run -1 limactl-c start --tty=false --name=l "${2:-$LIMA_HOME/lean.yaml}"
-	contains "$output" "the guest powered itself off before it was ready; it says: the guest cannot boot: $1"
+	contains "$output" "$1"
 	((SECONDS - begun < 90))
 	equals "$(limactl-c list l --json | jq -r .status)" Stopped
 }
 
+# fails_with WORDS [FILE]: these are the guest's.
+fails_with() {
+	no_start "the guest powered itself off before it was ready; it says: the guest cannot boot: $1" "${2:-$LIMA_HOME/lean.yaml}"
+}
+
+# boot_script: a template l.yaml with standard input as a script of mode boot.
+boot_script() {
+	printf 'provision:\n- mode: boot\n  script: |\n    #!/bin/sh\n' | cat "$LIMA_HOME/lean.yaml" - >"$LIMA_HOME/l.yaml"
+	sed 's/^/    /' >>"$LIMA_HOME/l.yaml"
+}
+
 @test "what a lean guest has: loopback, IPv6, cgroup2, random numbers, no second of needless work" {
-	cat "$LIMA_HOME/lean.yaml" - >"$LIMA_HOME/l.yaml" <<-'YAML'
-		provision:
-		- mode: boot
-		  script: |
-		    #!/bin/sh
-		    cat /proc/net/if_inet6 >/root/early
-	YAML
+	boot_script <<<'cat /proc/net/if_inet6 >/root/early'
 	limactl-c start --tty=false --name=l "$LIMA_HOME/l.yaml"
 	contains "$(l ip -4 addr show lo)" 127.0.0.1
 	contains "$(l ip -6 addr show lo)" ::1
+	contains "$(l ip -4 addr show eth0)" 10.0.2.15/24
+	contains "$(l ip -4 route)" "default via 10.0.2.2 dev eth0"
+	contains "$(l cat /etc/resolv.conf)" "nameserver 10.0.2.3"
+	equals "$(l hostname)" lima-l
+	local module
+	for module in virtio_blk virtio_net ext4 button evdev; do
+		l grep -q "^$module " /proc/modules
+	done
 	contains "$(l ip -6 addr show eth0)" fe80:
 	equals "$(l cat /proc/sys/net/ipv6/conf/eth0/accept_ra)" 2
 	contains "$(l cat /sys/fs/cgroup/cgroup.subtree_control)" memory
-	l sudo dmesg | grep -q "crng init done"
+	# Before the first program, so that none ever waits for it.
+	contains "$(l sudo dmesg | sed '/Run .lima.init as init process/,$d')" "crng init done"
 	equals "$(l sh -c 'ps -o comm | grep -c "^crond$"' || true)" 0
 	run ! l test -e /run/lima/setup.warnings
 	# What nobody waits for is taken away by init.
@@ -96,6 +110,97 @@ fails_with() {
 	vm_stop
 }
 
+@test "containerd or dockerd alone is killed: containers can be run again" {
+	local program
+	vm_restore
+	for program in containerd dockerd; do
+		guest sudo pkill -9 -x "$program"
+		wait_until 90 guest docker run --rm busybox /bin/busybox true
+	done
+	equals "$(control vm GET status | jq .degraded)" false
+	vm_stop
+}
+
+troubles() { control vm GET status | jq -r '.errors[]'; }
+is_told() { contains "$(troubles)" "$1"; }
+no_trouble() { [ -z "$(troubles)" ]; }
+
+@test "a dockerd that cannot start is tried again with growing pauses and told of, until it works" {
+	vm_restore
+	guest sudo sh -c 'mkdir -p /etc/docker && echo "{\"no-such-key\": 1}" >/etc/docker/daemon.json && pkill -x dockerd'
+	wait_until 60 is_told "dockerd: it ended too soon, 3 times, and is tried again; the log ends with: "
+	contains "$(troubles)" no-such-key
+	wait_until 60 is_told "dockerd: it ended too soon, 4 times"
+	equals "$(guest logread | sed -n 's/.*dockerd ended too soon, . times; trying again in //p' | head -n 3 | tr '\n' ' ')" "1 s 2 s 4 s "
+	grep -q "dockerd: it ended too soon, 3 times" "$LIMA_HOME/vm/ha.stderr.log"
+	equals "$(guest sh -c 'ps -o stat | grep -c "^Z"' || true)" 0
+	guest sudo rm /etc/docker/daemon.json
+	wait_until 90 guest docker ps
+	wait_until 90 no_trouble
+	grep -q "dockerd works again" "$LIMA_HOME/vm/ha.stderr.log"
+	vm_stop
+}
+
+# engine_template FILE: the shipped template with that engine disk, as l.yaml.
+engine_template() {
+	sed "s|^  engineDisk:.*|  engineDisk: \"$1\"|" "${BATS_TEST_DIRNAME%/tests/vm}/templates/minimal-docker-offline.yaml" \
+		>"$LIMA_HOME/l.yaml"
+}
+
+# is_degraded WORDS: the start of l with l.yaml says this, soon, of a guest that can be looked into.
+is_degraded() {
+	local begun=$SECONDS
+	run -1 limactl-c start --tty=false --name=l "$LIMA_HOME/l.yaml"
+	contains "$output" "runs, but is degraded: $1"
+	((SECONDS - begun < 90))
+	l true
+}
+
+@test "an engine disk with nothing on it: degraded, with the reason" {
+	truncate -s 64M "$LIMA_HOME/engine"
+	engine_template "$LIMA_HOME/engine"
+	is_degraded "engine disk: cannot mount /dev/vdb: Invalid argument"
+	wait_until 20 sh -c "limactl-c list l --json | grep -q 'dockerd: cannot run dockerd: No such file or directory'"
+}
+
+@test "an engine disk that cannot be read: degraded, with what its programs say" {
+	cp "${XDG_CACHE_HOME:-$HOME/.cache}/limactl-c/names/docker-engine-$(uname -m).squashfs" "$LIMA_HOME/engine"
+	local size
+	size=$(stat -c %s "$LIMA_HOME/engine")
+	# Its tables at the end are whole, the files are not.
+	dd if=/dev/urandom of="$LIMA_HOME/engine" bs=1M seek=1 count=$((size / 1048576 - 4)) conv=notrunc status=none
+	engine_template "$LIMA_HOME/engine"
+	is_degraded ""
+	contains "$output" "dockerd: cannot run dockerd: I/O error"
+}
+
+@test "no engine disk: the start says so before there is a machine" {
+	engine_template "$LIMA_HOME/no-such-engine"
+	run -1 limactl-c start --tty=false --name=l "$LIMA_HOME/l.yaml"
+	contains "$output" "$LIMA_HOME/no-such-engine"
+	# Gone since.
+	truncate -s 64M "$LIMA_HOME/no-such-engine"
+	limactl-c create --tty=false --name=l "$LIMA_HOME/l.yaml"
+	rm "$LIMA_HOME/no-such-engine"
+	run -1 limactl-c start --tty=false l
+	contains "$output" "$LIMA_HOME/no-such-engine"
+	equals "$(limactl-c list l --json | jq -r .status)" Stopped
+}
+
+@test "a data disk that cannot be read: degraded, with its name" {
+	head -c 64M /dev/urandom >"$LIMA_HOME/data.raw"
+	limactl-c disk import data "$LIMA_HOME/data.raw"
+	(cat "$LIMA_HOME/lean.yaml"; echo "additionalDisks: [data]") >"$LIMA_HOME/l.yaml"
+	is_degraded "disk data: /dev/vdb cannot be mounted: mount ended with exit code "
+	limactl-c delete -f l
+	limactl-c disk delete data
+}
+
+@test "no network card: degraded, and the channel needs none" {
+	sed 's/^guest:.*/guest: {init: lean, kernelArgs: [module_blacklist=virtio_net]}/' "$LIMA_HOME/lean.yaml" >"$LIMA_HOME/l.yaml"
+	is_degraded "network: there is no network card"
+}
+
 @test "no root disk: the module that is missing is named" {
 	sed 's/^guest:.*/guest: {init: lean, kernelArgs: [module_blacklist=virtio_blk]}/' "$LIMA_HOME/lean.yaml" >"$LIMA_HOME/l.yaml"
 	fails_with "there is no disk /dev/vda (modprobe: ERROR: could not insert 'virtio_blk': Operation not permitted)" "$LIMA_HOME/l.yaml"
@@ -122,6 +227,36 @@ fails_with() {
 	fails_with "the disk has no /sbin/init" l
 }
 
+@test "an init that cannot be run: the kernel panics, and its words are the start's" {
+	limactl-c start --tty=false --name=l "$LIMA_HOME/lean.yaml"
+	l sudo sh -c 'mv /sbin/init /sbin/init.away && printf "\177ELF garbage" >/sbin/init && chmod 755 /sbin/init'
+	limactl-c stop l
+	no_start "the guest's kernel panicked: Kernel panic - not syncing: Attempted to kill init!" l
+}
+
+@test "a kernel that panics when everything of ours is up" {
+	boot_script <<<'echo c >/proc/sysrq-trigger'
+	no_start "the guest's kernel panicked: Kernel panic - not syncing: sysrq triggered crash" "$LIMA_HOME/l.yaml"
+}
+
+@test "a guest that resets its machine at each boot" {
+	boot_script <<<'echo b >/proc/sysrq-trigger'
+	no_start "the guest has reset the machine 5 times and its agent does not answer; its console ends with: " "$LIMA_HOME/l.yaml"
+}
+
+@test "a kernel that panics while the instance runs: it boots again, which log and status tell, and stop works" {
+	limactl-c start --tty=false --name=l "$LIMA_HOME/lean.yaml"
+	equals "$(control l GET status | jq .degraded)" false
+	run ! l sudo sh -c 'echo c >/proc/sysrq-trigger'
+	local words="the guest's kernel panicked, and the guest booted again: Kernel panic - not syncing: sysrq triggered crash"
+	wait_until 60 l sh -c 'awk "{ exit \$1 > 60 }" /proc/uptime'
+	grep -qF "$words" "$LIMA_HOME/l/ha.stderr.log"
+	equals "$(control l GET status | jq -r '.state, .degraded, .errors[]')" "$(printf '%s\n' running true "$words")"
+	equals "$(limactl-c list l --json | jq -r '.status, .errors[]')" "$(printf '%s\n' Running "$words")"
+	limactl-c stop l
+	equals "$(tail -n 1 "$LIMA_HOME/l/ha.stdout.log" | jq .status.errors)" null
+}
+
 @test "settings that cannot be read" {
 	own_install
 	sed -i '2i echo "no settings at all" >/lima/settings' "$LIMA_HOME/_install/share/limactl-c/provision/lean/init"
@@ -139,6 +274,16 @@ fails_with() {
 	# A program of another machine.
 	printf '\177ELF garbage' >"$LIMA_HOME/_install/share/limactl-c/lima-guestagent.Linux-x86_64"
 	fails_with "the guest agent: "
+}
+
+@test "no agent" {
+	own_install
+	sed -i '2i /bin/busybox rm /lima/agent' "$LIMA_HOME/_install/share/limactl-c/provision/lean/init"
+	fails_with "the guest agent: "
+	contains "$output" "not found"
+	rm "$LIMA_HOME/_install/share/limactl-c/lima-guestagent.Linux-x86_64"
+	run -1 limactl-c start --tty=false l
+	contains "$output" lima-guestagent.Linux-x86_64
 }
 
 @test "an agent that ends at once is tried again with pauses, and says why; start names what is missing" {
