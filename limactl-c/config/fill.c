@@ -90,33 +90,6 @@ static void fill_images(struct cfg *c)
 	}
 	fill_files(c->firmware.image, c->firmware.images, c->arch);
 	fill_files(c->virtio_win, c->virtio_wins, c->arch);
-}
-
-/* nerdctl-full 2.3.5 as Lima 2.2 takes it: addresses and digests read from its pkg/limayaml/containerd.yaml, not
- * fetched by us. */
-static void fill_containerd(struct cfg *c)
-{
-#define NERDCTL "https://github.com/containerd/nerdctl/releases/download/v2.3.5/nerdctl-full-2.3.5-linux-"
-	static const struct cfg_file archives[] = {
-		{ .location = NERDCTL "amd64.tar.gz", .arch = "x86_64",
-		  .digest = "sha256:b697295c623639734aaab737523c808fd3cc8d3046039fd94fff1744e4c317aa" },
-		{ .location = NERDCTL "arm64.tar.gz", .arch = "aarch64",
-		  .digest = "sha256:6e4b687f1d138e750a3c8372abc0f81d3d7490b6359c48c0562fc7dfe98859b2" },
-	};
-	bool has_one = !strcmp(c->os, "Linux") && (!strcmp(c->arch, "x86_64") || !strcmp(c->arch, "aarch64"));
-
-	if (!where_given(c, "containerd.user"))
-		c->containerd.user = has_one;
-	if (!c->containerd.archives) {
-		c->containerd.archives = sizeof(archives) / sizeof(*archives);
-		c->containerd.archive = xcalloc(c->containerd.archives, sizeof(*archives));
-		for (size_t i = 0; i < c->containerd.archives; i++)
-			c->containerd.archive[i] = (struct cfg_file){
-				.location = xstrdup(archives[i].location),
-				.arch = xstrdup(archives[i].arch),
-				.digest = xstrdup(archives[i].digest),
-			};
-	}
 	fill_files(c->containerd.archive, c->containerd.archives, c->arch);
 }
 
@@ -211,7 +184,6 @@ void fill_defaults(struct cfg *c, const struct cfg_host *h)
 	if (h->timezone)
 		fill_if_none(&c->timezone, h->timezone);
 	fill_images(c);
-	fill_containerd(c);
 	fill_cpu_type(c);
 	fill_guest(c);
 	fill_driver(c);

@@ -34,6 +34,9 @@ static const char foot[] =
 	"  an instance is created or started, not when a template is validated.\n"
 	"- `cpus: 0`, `memory: 0` and `disk: 0` are refused; Lima takes them as not set. Leave the key out or write `null`.\n"
 	"- `user.passwordlessSudo: false` does not need `plain: true`: nothing here goes through the guest's sudo.\n"
+	"- containerd is off by default, and no archive is known by itself: what is shipped brings Docker. Lima turns\n"
+	"  `containerd.user` on and has nerdctl's archives in its program. `containerd.archives` is needed where one of the two is\n"
+	"  true. A template that is to be the same in both says `system`, `user` and `archives` itself.\n"
 	"- A parameter that nothing uses is a warning.\n"
 	"- Keys of `provision` that its mode does not use are errors.\n"
 	"- A user named root is possible, and is the default when root runs limactl-c.\n";
