@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "guestagent/containerd.h"
 #include "guestagent/script.h"
 #include "guestagent/setup.h"
 #include "guestagent/user.h"
@@ -88,9 +89,11 @@ int provision_main(int argc, char **argv)
  * them, all of that before scripts. */
 static void run_all(const char *run_dir, const struct settings *s)
 {
-	static const char *const order[] = { "dependency", "data", "yq", "system", "user" };
+	static const char *const order[] = { "data", "yq", "system", "user" };
 
 	run_upgrade(run_dir, s);
+	provision_run(run_dir, s, "dependency");
+	containerd_install(run_dir, s);
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
 		provision_run(run_dir, s, order[i]);
 }

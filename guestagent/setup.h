@@ -24,6 +24,7 @@
  *   upgradePackages        "true": by the guest's package manager, at each boot
  *   provision.NN.…         see guestagent/provision.h
  *   engine                 "true": the second disk is an engine disk (squashfs); link it into place
+ *   containerd.disk        serial number of the disk with containerd's archive, see guestagent/containerd.h
  *   docker                 "true": keep containerd and dockerd running
  *   net.address            default 10.0.2.15
  *   net.prefix             default 24

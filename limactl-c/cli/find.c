@@ -22,6 +22,7 @@ void found_free(struct found *f)
 	free(f->initrd);
 	free(f->firmware);
 	free(f->engine);
+	free(f->containerd);
 	free(f->boot_args);
 	*f = (struct found){ 0 };
 }
@@ -37,6 +38,7 @@ struct plan_images found_images(const struct found *f)
 		.harvest = f->harvest,
 		.firmware = f->firmware,
 		.engine_disk = f->engine,
+		.containerd = f->containerd,
 	};
 }
 
@@ -95,7 +97,7 @@ static bool reuse_boot(struct found *f, const struct cfg *c, const struct plan *
 
 static bool reuse_all(struct found *f, const struct cfg *c, const struct plan *former)
 {
-	bool engine = former->disks > 1 && !former->disk[1].name;
+	bool engine = former->disks > 1 && !former->disk[1].name && !former->disk[1].serial;
 
 	if (engine != (c->guest.engine_disk != NULL))
 		return false;
@@ -174,6 +176,24 @@ static int find_firmware(struct found *f, const struct cfg *c, struct err *e)
 	return 0;
 }
 
+/* The first of the archives for the guest that can be had; that there is one was asked before. */
+static int find_containerd(struct found *f, const struct cfg *c, struct err *e)
+{
+	bool wanted = c->containerd.system || c->containerd.user, failed = false;
+
+	for (size_t i = 0; wanted && !f->containerd && i < c->containerd.archives; i++) {
+		const struct cfg_file *file = &c->containerd.archive[i];
+
+		if (strcmp(file->arch, c->arch))
+			continue;
+		if (failed)
+			say_warn("%s; trying the next", e->msg);
+		f->containerd = images_get_packed(file->location, file->digest, e);
+		failed = !f->containerd;
+	}
+	return failed ? err_wrap(e, "containerd") : 0;
+}
+
 int found_make(struct found *f, const struct cfg *c, const struct plan *former, struct err *e)
 {
 	if (!former || !reuse_all(f, c, former)) {
@@ -184,5 +204,5 @@ int found_make(struct found *f, const struct cfg *c, const struct plan *former, 
 	f->harvest = !f->kernel && !f->iso && !refuses_direct_boot(c);
 	if (f->harvest && former)
 		harvested_find(f, former);
-	return find_firmware(f, c, e);
+	return find_firmware(f, c, e) < 0 ? -1 : find_containerd(f, c, e);
 }

@@ -10,7 +10,7 @@
 
 /* Absolute paths, owned; NULL: none. */
 struct found {
-	char *disk, *kernel, *initrd, *firmware, *engine;
+	char *disk, *kernel, *initrd, *firmware, *engine, *containerd;
 	char *boot_args;
 	bool iso; /* disk is one */
 	bool harvest; /* see struct plan */

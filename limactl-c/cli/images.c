@@ -74,7 +74,8 @@ int images_run(const char **argv, struct buf *out, bool shown, struct err *e)
 	return rc;
 }
 
-char *images_get(const char *location, const char *digest, struct err *e)
+/* what: its word in messages. */
+static char *get(const char *what, const char *location, const char *digest, bool packed, struct err *e)
 {
 	const char *argv[IMAGE_ARGS] = { "", "get" };
 	bool fetched = !strncmp(location, "http:", 5) || !strncmp(location, "https:", 6);
@@ -95,17 +96,29 @@ char *images_get(const char *location, const char *digest, struct err *e)
 		argv[n++] = "--digest";
 		argv[n++] = digest;
 	}
+	if (packed)
+		argv[n++] = "--packed";
 	argv[n++] = location;
 	if (fetched)
 		say_info("Fetching %s", location);
 	if (images_run(argv, &out, fetched && isatty(STDERR_FILENO), e) < 0) {
-		err_wrap(e, "image %s", location);
+		err_wrap(e, "%s %s", what, location);
 		return NULL;
 	}
 	real = realpath(out.data ? out.data : "", NULL);
 	if (!real)
-		err_errno(e, "image %s: %s", location, out.data ? out.data : "");
+		err_errno(e, "%s %s: %s", what, location, out.data ? out.data : "");
 	return real;
+}
+
+char *images_get(const char *location, const char *digest, struct err *e)
+{
+	return get("image", location, digest, false, e);
+}
+
+char *images_get_packed(const char *location, const char *digest, struct err *e)
+{
+	return get("archive", location, digest, true, e);
 }
 
 const struct cfg_image *images_choose(const struct cfg *c, char **disk, struct err *e)

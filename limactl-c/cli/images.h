@@ -15,6 +15,8 @@ int images_run(const char **argv, struct buf *out, bool shown, struct err *e);
 
 /* The local file of a location, fetched when needed; malloc'd. digest may be NULL. */
 char *images_get(const char *location, const char *digest, struct err *e);
+/* The same for what is used packed, as it was fetched. */
+char *images_get_packed(const char *location, const char *digest, struct err *e);
 
 /* The first of the template's images for its architecture that can be had; *disk is its local file. */
 const struct cfg_image *images_choose(const struct cfg *c, char **disk, struct err *e);

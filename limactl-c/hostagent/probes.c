@@ -126,10 +126,11 @@ static void give_up(struct probes *p)
 {
 	const struct plan_probe *probe = &p->plan->probe[p->at];
 
+	auto_free char *within = probe->once ? xstrdup("") : xasprintf(" within %u s", p->plan->probe_seconds);
+
 	run_cancel(&p->run);
-	p->error[p->at] = xasprintf("probe \"%s\" did not succeed within %u s: %s%s%s", probe->description,
-				    p->plan->probe_seconds, p->last ? p->last : "it did not end",
-				    *probe->hint ? "; hint: " : "", probe->hint);
+	p->error[p->at] = xasprintf("probe \"%s\" did not succeed%s: %s%s%s", probe->description, within,
+				    p->last ? p->last : "it did not end", *probe->hint ? "; hint: " : "", probe->hint);
 	log_warn("%s", p->error[p->at]);
 	next_probe(p);
 }
@@ -147,6 +148,10 @@ static void on_done(struct run *r)
 	}
 	free(p->last);
 	p->last = outcome(r);
+	if (p->plan->probe[p->at].once && r->status > 0) {
+		give_up(p);
+		return;
+	}
 	deadline_at(p->next, now + p->retry_ms < p->end ? now + p->retry_ms : p->end);
 	p->retry_ms = 2 * p->retry_ms < RETRY_MOST_MS ? 2 * p->retry_ms : RETRY_MOST_MS;
 }

@@ -13,7 +13,7 @@
 #include "limactl-c/image/lima_cache.h"
 #include "limactl-c/image/unpack.h"
 
-enum { OPT_DIGEST, OPT_TEXT };
+enum { OPT_DIGEST, OPT_TEXT, OPT_PACKED };
 
 /* As large as a template may be. */
 #define TEXT_MAX (4ULL << 20)
@@ -23,6 +23,7 @@ struct request {
 	const char *location;
 	const struct digest *want; /* NULL: any */
 	bool text;                 /* a small file, as it is now */
+	bool packed;               /* a packed file, or an archive, stays what it is */
 };
 
 static bool has_prefix(const char *s, const char *prefix)
@@ -32,7 +33,7 @@ static bool has_prefix(const char *s, const char *prefix)
 
 static bool is_packed(const struct request *r, const char *location)
 {
-	return !r->text && unpack_is_packed(location);
+	return !r->text && !r->packed && unpack_is_packed(location);
 }
 
 /* What bytes with the digest `got` became in the cache: themselves, or what they unpack to. NULL when not there. */
@@ -283,11 +284,11 @@ static char *get(const struct request *r, struct err *e)
 static int run(const struct command_line *l, struct err *e)
 {
 	auto_cache c = CACHE_INIT;
-	struct request r = { .cache = &c, .location = l->arg[0], .text = l->opt[OPT_TEXT] };
+	struct request r = { .cache = &c, .location = l->arg[0], .text = l->opt[OPT_TEXT], .packed = l->opt[OPT_PACKED] };
 	struct digest want;
 	auto_free char *path = NULL;
 
-	if (!r.text && unpack_is_archive(r.location))
+	if (!r.text && !r.packed && unpack_is_archive(r.location))
 		return err_set(e, ERR_INVALID, "%s is an archive of many files, not an image", r.location);
 	if (l->opt[OPT_DIGEST]) {
 		if (digest_parse(l->opt[OPT_DIGEST], &want, e) < 0)
@@ -307,10 +308,11 @@ const struct command command_get = {
 	.name = "get",
 	.args = "LOCATION",
 	.nargs = 1,
-	.help = "print the path of cache:NAME, a path, file://, http:// or https://, fetched and unpacked when needed",
+	.help = "print the path of cache:NAME, a path, file://, http:// or https://, fetched and, without --packed, unpacked",
 	.opt = {
 		[OPT_DIGEST] = { "digest", "ALGO:HEX", false },
 		[OPT_TEXT] = { "text", NULL, false },
+		[OPT_PACKED] = { "packed", NULL, false },
 	},
 	.run = run,
 };

@@ -87,6 +87,7 @@ static const struct field probe_fields[] = {
 	F(plan_probe, description, T_STRING),
 	F(plan_probe, script, T_STRING),
 	F(plan_probe, hint, T_STRING),
+	F(plan_probe, once, T_BOOL),
 };
 static const struct field copy_fields[] = {
 	F(plan_copy, guest_path, T_STRING),
@@ -133,6 +134,7 @@ static const struct field plan_fields[] = {
 	F(plan, vars_template, T_OPTIONAL),
 	{ .name = "init", .type = T_WORD, .offset = offsetof(struct plan, init), .words = init_words },
 	LIST("files", file, files, &file_record),
+	F(plan, containerd, T_OPTIONAL),
 	M(plan, seed, T_OPTIONAL),
 	{ .name = "disks", .type = T_LIST, .offset = offsetof(struct plan, disk), .machine = true,
 	  .list = &disk_record, .count_offset = offsetof(struct plan, disks) },

@@ -40,6 +40,10 @@ bool plan_fixes_addresses(const struct making *m);
 /* Whether the words name a root file system, which the guest's own initramfs then mounts. */
 bool plan_names_root(const char *args);
 
+/* containerd, a disk for its archive, setting, file, probe; when boot and the other disks are there. */
+int plan_make_containerd(struct making *m, struct err *e);
+#define PLAN_NEEDS_SYSTEMD "needs a guest with systemd, which one that starts by our initramfs has not: write user: false"
+
 int plan_make_surroundings(struct making *m, struct err *e); /* setting, file: what the guest finds around it */
 
 void plan_make_tasks(struct making *m);                      /* probe, copy */

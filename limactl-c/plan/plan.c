@@ -135,13 +135,14 @@ int plan_make(const struct cfg *c, const struct plan_host *h, const struct plan_
 
 	*out = (struct plan){ .name = xstrdup(name), .dir = xstrdup(dir), .hostname = vars_hostname(name) };
 	make_idle(&m);
-	plan_make_tasks(&m);
 	out->message = xstrdup(c->message ? c->message : "");
 	rc = plan_make_machine(&m, e) < 0 || plan_make_disks(&m, e) < 0 || plan_make_ports(&m, e) < 0 ||
-		     plan_make_guest(&m, e) < 0 ?
+		     plan_make_containerd(&m, e) < 0 || plan_make_guest(&m, e) < 0 ?
 		     -1 :
 		     0;
 	if (rc < 0)
 		plan_free(out);
+	else
+		plan_make_tasks(&m);
 	return rc;
 }

@@ -69,6 +69,7 @@ struct plan_script {
 struct plan_probe {
 	char *description, *script;
 	char *hint; /* for who reads that it failed; "" when none */
+	bool once;  /* tried once: what it looks for is there by then, or will not come */
 };
 
 /* A file fetched from the guest before the instance is ready. */
@@ -116,6 +117,8 @@ struct plan {
 	enum plan_init init;
 	struct plan_file *file;
 	size_t files;
+
+	char *containerd; /* the archive it comes from; NULL: none is wanted */
 
 	char *seed; /* volume "cidata" for a guest with an init of its own, written at each start (seed.h); NULL: none */
 
@@ -176,6 +179,7 @@ struct plan_images {
 	bool harvest;          /* see struct plan; kernel and initrd are NULL as long as they are not known */
 	const char *firmware;  /* of firmware.images */
 	const char *engine_disk;
+	const char *containerd; /* archive, when it is wanted */
 	const struct plan_extra *extra; /* one for each of additionalDisks */
 	size_t extras;
 };

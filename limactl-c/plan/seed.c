@@ -33,6 +33,7 @@ static const struct {
 	{ "boot.Linux/26-engine.sh", SHELL_MODE, false },
 	{ "boot.Linux/30-packages.sh", SHELL_MODE, false },
 	{ "boot.Linux/35-fuse.sh", SHELL_MODE, false },
+	{ "boot.Linux/40-containerd.sh", SHELL_MODE, false },
 	{ "util/compare_version.sh", SHELL_MODE, true },
 	{ "util/escape_fstab.sh", SHELL_MODE, true },
 	{ "util/lima.sh", 0644, true },
@@ -132,8 +133,8 @@ static void add_files(const struct seed_input *in, struct seed *s)
 				   xasprintf("%s/cloud/%s", in->provision, scripts[i].path));
 	if (!in->c->plain)
 		add_source(s, "lima-guestagent", SHELL_MODE, xstrdup(in->p->agent));
-	if (in->nerdctl)
-		add_source(s, SEED_NERDCTL, 0644, xstrdup(in->nerdctl));
+	if (in->p->containerd)
+		add_source(s, SEED_NERDCTL, 0644, xstrdup(in->p->containerd));
 }
 
 static int by_path(const void *a, const void *b)

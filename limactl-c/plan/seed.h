@@ -43,7 +43,6 @@ struct seed_input {
 	size_t keys;
 	const char *const *certificate; /* texts of caCerts.files, PEM */
 	size_t certificates;
-	const char *nerdctl;            /* archive for containerd, host path; NULL: containerd is not installed */
 };
 
 /* ERR_INVALID, and *out is empty, when a value cannot be said in these files: one with a line break or a control

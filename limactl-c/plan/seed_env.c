@@ -140,9 +140,9 @@ static void put_provision(struct env *v, const struct cfg *c)
 
 static void put_containerd(struct env *v, const struct seed_input *in)
 {
-	put_flag(v, "CONTAINERD_USER", in->nerdctl && in->c->containerd.user);
-	put_flag(v, "CONTAINERD_SYSTEM", in->nerdctl && in->c->containerd.system);
-	if (in->nerdctl)
+	put_flag(v, "CONTAINERD_USER", in->c->containerd.user);
+	put_flag(v, "CONTAINERD_SYSTEM", in->c->containerd.system);
+	if (in->p->containerd)
 		put(v, "CONTAINERD_ARCHIVE", SEED_NERDCTL);
 }
 

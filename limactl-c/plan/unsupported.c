@@ -37,9 +37,6 @@ static const struct row {
 	{ "mountInotify", ASK_TRUE, CFG(mount_inotify), false, NULL, NULL },
 	{ "nestedVirtualization", ASK_TRUE, CFG(nested_virtualization), false, NULL, NULL },
 	{ "tpm", ASK_TRUE, CFG(tpm), false, NULL, NULL },
-	{ "containerd.system", ASK_TRUE, CFG(containerd.system), false, NULL,
-	  "write containerd: {system: false, user: false} (--containerd none)" },
-	{ "containerd.user", ASK_GIVEN, CFG(containerd.user), true, NULL, "no containerd is installed" },
 	{ "ssh.forwardAgent", ASK_TRUE, CFG(ssh.forward_agent), false, NULL, NULL },
 	{ "ssh.forwardX11", ASK_TRUE, CFG(ssh.forward_x11), false, NULL, NULL },
 	{ "ssh.forwardX11Trusted", ASK_TRUE, CFG(ssh.forward_x11_trusted), false, NULL, NULL },
@@ -147,6 +144,34 @@ static void ask_firmware(struct asking *a)
 		say(a, "firmware.legacyBIOS", true, "only x86_64 machines have a BIOS: UEFI is used");
 }
 
+static bool has_archive(const struct cfg *c)
+{
+	for (size_t i = 0; i < c->containerd.archives; i++)
+		if (!strcmp(c->containerd.archive[i].arch, c->arch))
+			return true;
+	return false;
+}
+
+/* What would be found out only in the guest, or when the archive has been fetched. */
+static void ask_containerd(struct asking *a)
+{
+	const struct cfg *c = a->c;
+	bool lean = !strcmp(c->guest.init, "lean");
+	auto_free char *text = xasprintf("nothing is installed by itself: give `containerd.archives` with location and digest of a "
+					 "nerdctl-full archive for %s, or write containerd: {system: false, user: false} "
+					 "(--containerd none)", c->arch);
+
+	if ((c->containerd.system || c->containerd.user) && !has_archive(c))
+		say(a, c->containerd.user ? "containerd.user" : "containerd.system", false, text);
+	if (c->containerd.user && !strcmp(c->user.name, "root"))
+		say(a, "containerd.user", false, "is for a user other than root: give user.name, or use containerd.system");
+	else if (c->containerd.user && lean)
+		say(a, "containerd.user", false, PLAN_NEEDS_SYSTEMD);
+	if ((c->containerd.system || c->containerd.user) && c->guest.engine_disk)
+		say(a, c->containerd.user ? "containerd.user" : "containerd.system", false,
+		    "guest.engineDisk brings a containerd already, which Docker uses: remove one of the two");
+}
+
 /* The guest's /etc/hosts knows addresses only. */
 static void ask_hosts(struct asking *a)
 {
@@ -193,6 +218,7 @@ bool plan_supported(const struct cfg *c, const char *name, struct findings *f)
 	}
 	ask_system(&a);
 	ask_firmware(&a);
+	ask_containerd(&a);
 	ask_provision(&a);
 	ask_hosts(&a);
 	ask_forwards(&a);

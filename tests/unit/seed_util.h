@@ -58,6 +58,7 @@ static inline int seed_of(const char *name, const char *text, struct seed *s, st
 
 	if (!cfg_read(&in, &c, &f))
 		fail_msg("%s", finding_line(&f.item[0]));
+	im.containerd = c.containerd.system || c.containerd.user ? "/cache/nerdctl-full" : NULL;
 	im.iso = strstr(c.image[0].location, ".iso") != NULL;
 	if (plan_make(&c, &h, &im, name, INST_DIR, &p, e) < 0)
 		fail_msg("%s", e->msg);

@@ -80,6 +80,7 @@ static struct plan_images images_of(const struct cfg *c, const char *loader)
 		.boot_args = !direct ? NULL : iso ? loader : im->kernel.cmdline,
 		.firmware = c->firmware.images ? "/cache/firmware.fd" : NULL,
 		.engine_disk = c->guest.engine_disk ? "/cache/engine.squashfs" : NULL,
+		.containerd = c->containerd.system || c->containerd.user ? "/cache/nerdctl-full" : NULL,
 	};
 }
 
@@ -164,6 +165,9 @@ static void test_what_is_not_possible(void **state)
 		const char *yaml, *msg;
 	} rows[] = {
 		{ IMAGE "vmType: fake\n", "LIMACTL_C_DRIVER" },
+		{ "images: [{location: /i, arch: x86_64, kernel: {location: /k}, initrd: {location: /r}}]\n"
+		  "containerd: {user: true, archives: [{location: /a}]}\n",
+		  "containerd.user: needs a guest with systemd" },
 		{ IMAGE "additionalDisks: [a, {name: a}]\n", "disk \"a\" is there twice" },
 		{ IMAGE "additionalDisks: [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q]\n", "at most 16" },
 		{ "images: [{location: /i.iso, arch: x86_64}]\nguest: {init: lean, directBoot: true}\n",

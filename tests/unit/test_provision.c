@@ -133,6 +133,26 @@ static void modes_have_their_order(void **state)
 	assert_int_equal(script(6)->state, 0); /* setup's */
 }
 
+/* Between the packages and what may use it. */
+static void containerd_has_its_turn(void **state)
+{
+	(void)state;
+	set_own_user();
+	set("containerd.disk", "no-such-serial");
+	entry(0, "dependency", NULL, "#!/bin/sh\n: >\"${0%/*}/../packages\"\n");
+	entry(1, "data", "made/data", "x");
+	host_file(&host, "containerd.sh",
+		  "#!/bin/sh\ncd \"$LIMA_CIDATA_MNT\" && ls packages made >seen 2>&1\n"
+		  "echo \"$LIMA_CIDATA_CONTAINERD_ARCHIVE,$LIMA_CIDATA_CONTAINERD_SYSTEM,$LIMA_CIDATA_CONTAINERD_USER\" >env\n"
+		  "exit 1\n", 0700);
+	run_all();
+	assert_string_equal(text_of("env"), "nerdctl-full.tgz,1,\n");
+	assert_non_null(strstr(text_of("seen"), "packages\n"));
+	assert_non_null(strstr(text_of("seen"), "made"));
+	assert_non_null(strstr(text_of("seen"), "No such file"));
+	assert_int_equal(script(1)->state, AP_PROVISION_OK);
+}
+
 static void packages_are_upgraded_first(void **state)
 {
 	(void)state;
@@ -410,6 +430,7 @@ int main(void)
 #define T(fn) cmocka_unit_test_setup_teardown(fn, begin, end)
 	const struct CMUnitTest tests[] = {
 		T(modes_have_their_order),
+		T(containerd_has_its_turn),
 		T(packages_are_upgraded_first),
 		T(a_failing_upgrade_is_told),
 		T(a_user_script_has_a_login_environment),

@@ -28,7 +28,17 @@ static const struct {
 	{ "mountInotify: true", "mountInotify: " YET },
 	{ "nestedVirtualization: true", "nestedVirtualization: " YET },
 	{ "tpm: true", "tpm: " YET },
-	{ "containerd: {system: true}", "containerd.system: " YET "write containerd: {system: false, user: false}" },
+	{ "containerd: {system: true}",
+	  "t.yaml:2:22: containerd.system: nothing is installed by itself: give `containerd.archives` with location and digest of "
+	  "a nerdctl-full archive for x86_64, or write containerd: {system: false, user: false} (--containerd none)" },
+	{ "containerd: {user: true}", "t.yaml:2:20: containerd.user: nothing is installed by itself: give" },
+	{ "containerd: {user: true, archives: [{location: /a, arch: aarch64}]}", "archive for x86_64" },
+	{ "containerd: {user: true, archives: [{location: /a}]}\nuser: {name: root}",
+	  "containerd.user: is for a user other than root: give user.name, or use containerd.system" },
+	{ "containerd: {user: true, archives: [{location: /a}]}\nguest: {init: lean}",
+	  "containerd.user: needs a guest with systemd, which one that starts by our initramfs has not: write user: false" },
+	{ "containerd: {system: true, archives: [{location: /a}]}\nguest: {engineDisk: /e}",
+	  "containerd.system: guest.engineDisk brings a containerd already, which Docker uses: remove one of the two" },
 	{ "ssh: {forwardAgent: true}", "ssh.forwardAgent: " YET },
 	{ "ssh: {forwardX11: true}", "ssh.forwardX11: " YET },
 	{ "ssh: {forwardX11Trusted: true}", "ssh.forwardX11Trusted: " YET },
@@ -67,7 +77,6 @@ static void test_what_would_be_missed_is_refused(void **state)
 static const struct {
 	const char *text, *says;
 } warned[] = {
-	{ "containerd: {user: true}", "warning: t.yaml:2:20: containerd.user: " YET },
 	{ "hostResolver: {enabled: true}", "hostResolver.enabled: " YET },
 	{ "hostResolver: {hosts: {a.b: c, c: d}}",
 	  "warning: t.yaml:2:29: hostResolver.hosts.a.b: c is no address and no name given here: this version leaves" },
@@ -110,6 +119,10 @@ static void test_defaults_and_what_asks_for_nothing_are_silent(void **state)
 		"",
 		"mounts: []\nadditionalDisks: []\nnetworks: []\nprobes: []\ncopyToHost: []\ndns: []\n",
 		"containerd: {system: false, user: false}",
+		"containerd: {archives: [{location: /a}]}",
+		"containerd: {system: true, user: true, archives: [{location: /b, arch: riscv64}, {location: /a}]}",
+		"containerd: {system: true, archives: [{location: /a}]}\nguest: {init: lean}",
+		"containerd: {system: true, user: true}\nplain: true",
 		"hostResolver: {enabled: false, ipv6: false, hosts: {}}",
 		"caCerts: {removeDefaults: false, files: [], certs: []}",
 		"hostResolver: {hosts: {a: b, B: host.lima.internal, c: '::1', d: localhost}}",

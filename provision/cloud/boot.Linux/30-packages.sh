@@ -25,12 +25,10 @@ if [ "$LIMA_CIDATA_MOUNTTYPE" = reverse-sshfs ] && [ "$LIMA_CIDATA_MOUNTS" -gt 0
 	if command -v dnf >/dev/null; then need sshfs fuse-sshfs; else need sshfs sshfs; fi
 fi
 if [ -n "$LIMA_CIDATA_CONTAINERD_USER$LIMA_CIDATA_CONTAINERD_SYSTEM" ]; then need iptables iptables; fi
-if [ -n "$LIMA_CIDATA_CONTAINERD_USER" ]; then
-	need fusermount3 fuse3
-	if command -v apt-get >/dev/null; then
-		need newuidmap uidmap
-		need dbus-user-session dbus-user-session
-	fi
+if [ -n "$LIMA_CIDATA_CONTAINERD_USER" ] && command -v apt-get >/dev/null; then
+	need newuidmap uidmap
+	# No program: a unit of the user's systemd.
+	[ -e /usr/lib/systemd/user/dbus.socket ] || [ -e /lib/systemd/user/dbus.socket ] || packages="$packages dbus-user-session"
 fi
 # shellcheck disable=SC2086 # in words
 [ -z "$packages" ] || lima_install $packages || code=1
