@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -113,6 +114,17 @@ static void set_path(const char *run_dir)
 	setenv("PATH", *text ? text : DEFAULT_PATH, 1);
 }
 
+/* Where the user's own services have their sockets. A login has it from PAM, and who has no such folder has no services. */
+static void set_runtime_dir(const struct ga_user *u)
+{
+	char path[40];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/run/user/%u", (unsigned)u->uid);
+	if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == u->uid)
+		setenv("XDG_RUNTIME_DIR", path, 1);
+}
+
 void ga_user_environment(const struct ga_user *u, const struct settings *s, const char *run_dir)
 {
 	clearenv();
@@ -121,6 +133,7 @@ void ga_user_environment(const struct ga_user *u, const struct settings *s, cons
 	setenv("LOGNAME", u->name, 1);
 	setenv("SHELL", u->shell, 1);
 	set_path(run_dir);
+	set_runtime_dir(u);
 	for (size_t i = 0; i < s->count; i++)
 		if (strncmp(s->item[i].key, "env.", 4) == 0)
 			setenv(s->item[i].key + 4, s->item[i].value, 1);

@@ -26,7 +26,8 @@ int ga_user_call(const struct ga_user *u, int (*fn)(const void *arg, struct err 
 
 int ga_user_become(const struct ga_user *u); /* groups, gid, uid; -1 with errno set. Nothing when we are not root */
 
-/* Replaces the environment by that of a login: HOME USER LOGNAME SHELL PATH, then env.* of the settings. */
+/* Replaces the environment by that of a login: HOME USER LOGNAME SHELL PATH, XDG_RUNTIME_DIR where there is
+ * one, then env.* of the settings. */
 void ga_user_environment(const struct ga_user *u, const struct settings *s, const char *run_dir);
 
 void ga_child_signals(void); /* undoes what the daemon did to signals */

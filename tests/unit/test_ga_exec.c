@@ -1,6 +1,8 @@
 /* Commands through the guest agent: exit codes, signals, streams. */
 #include "tests/unit/ga_client.h"
 
+#include <sys/stat.h>
+
 #include "guestagent/job.h"
 
 static int status_of(const char *script)
@@ -56,6 +58,25 @@ static void environment_of_a_login(void **state)
 				    .argv = { "pwd" } });
 	assert_int_equal(finish(&c), 0);
 	assert_string_equal(c.out.data, "/\n");
+	done(&c);
+}
+
+/* A login has XDG_RUNTIME_DIR where there is such a folder and it is the user's. */
+static void runtime_folder_of_a_login(void **state)
+{
+	char path[40], want[48];
+	struct client c;
+	bool made;
+
+	(void)state;
+	snprintf(path, sizeof(path), "/run/user/%u", (unsigned)getuid());
+	made = mkdir(path, 0700) == 0;
+	snprintf(want, sizeof(want), "%s\n", access(path, F_OK) == 0 ? path : "");
+	run_sh(&c, "echo $XDG_RUNTIME_DIR");
+	assert_int_equal(finish(&c), 0);
+	if (made)
+		rmdir(path);
+	assert_string_equal(c.out.data, want);
 	done(&c);
 }
 
@@ -308,6 +329,7 @@ int main(void)
 		cmocka_unit_test(exit_codes),
 		cmocka_unit_test(output_of_both_kinds),
 		cmocka_unit_test(environment_of_a_login),
+		cmocka_unit_test(runtime_folder_of_a_login),
 		cmocka_unit_test(words_arrive_byte_for_byte),
 		cmocka_unit_test(line_of_words),
 		cmocka_unit_test(a_login_shell_reads_its_standard_input),
