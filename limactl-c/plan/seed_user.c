@@ -175,6 +175,9 @@ static int check_values(const struct seed_input *in, struct err *e)
 	for (size_t i = 0; i < c->mounts; i++)
 		if (seed_check_line("mounts[].mountPoint", c->mount[i].mount_point, e) < 0)
 			return -1;
+	for (size_t i = 0; i < c->networks; i++)
+		if (seed_check_line("networks[].interface", c->network[i].interface, e) < 0)
+			return -1;
 	return 0;
 }
 
