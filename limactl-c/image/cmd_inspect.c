@@ -34,8 +34,8 @@ static int looks_like_iso(const struct byte_source *bytes, struct err *e)
 		return 0;
 	size = (uint64_t)le32_get(d + AT_BLOCKS) * le16_get(d + AT_BLOCK_SIZE);
 	if (d[AT_TYPE] == PRIMARY && size > bytes->size + ISO_PADDING)
-		return err_set(e, ERR_INVALID, "it was cut short: the volume has %" PRIu64 " KiB, the file %" PRIu64 " KiB", size >> 10,
-			       bytes->size >> 10);
+		return err_set(e, ERR_INVALID, "it was cut short: the volume has %" PRIu64 " KiB, the file %" PRIu64 " KiB",
+			       size >> 10, bytes->size >> 10);
 	return 1;
 }
 

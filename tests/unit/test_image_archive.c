@@ -174,7 +174,8 @@ static void test_paths_that_lead_elsewhere(void **state)
 
 static size_t gzip(unsigned char *out, size_t room, const void *in, size_t n)
 {
-	z_stream z = { .next_in = (unsigned char *)(uintptr_t)in, .avail_in = (unsigned)n, .next_out = out, .avail_out = (unsigned)room };
+	z_stream z = { .next_in = (unsigned char *)(uintptr_t)in, .avail_in = (unsigned)n, .next_out = out,
+		       .avail_out = (unsigned)room };
 
 	assert_int_equal(deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
 	assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);

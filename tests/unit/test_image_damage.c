@@ -141,7 +141,8 @@ static size_t make_image(unsigned char *file, bool packed)
 
 	for (;; qb_free(&b)) {
 		qb_build(&b, seed++);
-		if (b.version == 3 && b.size > PLAIN / 2 && b.size < PLAIN && (b.len % ((size_t)1 << b.cluster_bits) != 0) == packed)
+		if (b.version == 3 && b.size > PLAIN / 2 && b.size < PLAIN &&
+		    (b.len % ((size_t)1 << b.cluster_bits) != 0) == packed)
 			break;
 	}
 	len = b.len;
