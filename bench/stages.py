@@ -20,7 +20,7 @@ from datetime import datetime
 TICK = os.sysconf("SC_CLK_TCK")
 SAMPLE_S = 0.02
 MARKS = 5
-MARK_SCRIPT = "for i in $(seq %d); do echo bench-mark >/dev/kmsg; echo mark; done; dmesg; logread" % MARKS
+MARK_SCRIPT = "for i in $(seq %d); do echo bench-mark >/dev/kmsg; echo mark; done; dmesg; logread 2>/dev/null" % MARKS
 
 # (what the line says, the stage's name); the first such line counts.
 EARLY = (
