@@ -1,15 +1,18 @@
 # firmware_disk.bash - a disk that starts by BIOS and by UEFI, and an ISO with the same content: a kernel and an initramfs
 # whose only program says on the console what it finds, in lines that begin with "mark:", and powers off.
 
-# firmware_files FOLDER: kernel and initrd.
+# firmware_files FOLDER [ARCH]: kernel and initrd.
 firmware_files() {
-	local names=${XDG_CACHE_HOME:-$HOME/.cache}/limactl-c/names to=$1 module
-	qemu-img convert -O raw "$names/alpine-3.23-x86_64.qcow2" "$to/root"
-	cp "$names/alpine-3.23-x86_64.kernel" "$to/kernel"
+	local to=$1 module
+	local guest=${XDG_CACHE_HOME:-$HOME/.cache}/limactl-c/names/alpine-3.23-${2:-x86_64}
+	qemu-img convert -O raw "$guest.qcow2" "$to/root"
+	cp "$guest.kernel" "$to/kernel"
 	local modules
 	modules=/lib/modules/$(debugfs -R "ls -p /lib/modules" "$to/root" 2>/dev/null | awk -F/ '$6 ~ /virt/ { print $6 }')
-	for module in drivers/cdrom/cdrom drivers/scsi/sr_mod drivers/scsi/virtio_scsi fs/isofs/isofs fs/efivarfs/efivarfs; do
+	# Some kernels have the first two built in.
+	for module in drivers/scsi/scsi_common drivers/scsi/scsi_mod drivers/cdrom/cdrom drivers/scsi/sr_mod drivers/scsi/virtio_scsi fs/isofs/isofs fs/efivarfs/efivarfs; do
 		debugfs -R "dump $modules/kernel/$module.ko.gz $to/${module##*/}.ko.gz" "$to/root" 2>/dev/null
+		[ -s "$to/${module##*/}.ko.gz" ] || continue
 		gunzip "$to/${module##*/}.ko.gz"
 		echo "644 test/${module##*/}.ko $to/${module##*/}.ko"
 	done >"$to/list"
@@ -19,7 +22,9 @@ firmware_files() {
 		$bb mount -t proc proc /proc
 		$bb mount -t sysfs sys /sys
 		$bb mount -t devtmpfs dev /dev
-		for m in cdrom sr_mod virtio_scsi isofs efivarfs; do $bb insmod /test/$m.ko; done
+		for m in scsi_common scsi_mod cdrom sr_mod virtio_scsi isofs efivarfs; do
+			if [ -e /test/$m.ko ]; then $bb insmod /test/$m.ko; fi
+		done
 		say() { echo "mark: $*" >/dev/console; }
 		say "arguments $($bb cat /proc/cmdline)"
 		if [ -d /sys/firmware/efi ]; then
@@ -41,7 +46,7 @@ firmware_files() {
 		$bb poweroff -f
 	SH
 	echo "755 test/init $to/init" >>"$to/list"
-	"$OUT/libexec/limactl-c/image" initrd --base "$names/alpine-3.23-x86_64.initrd" --list "$to/list" --out "$to/initrd"
+	"$OUT/libexec/limactl-c/image" initrd --base "$guest.initrd" --list "$to/list" --out "$to/initrd"
 }
 
 # firmware_disk FOLDER: disk.img of them, one partition with a GRUB for each firmware.
@@ -68,4 +73,16 @@ firmware_disk() {
 	mmd -i "$to/disk.img@@1M" ::/EFI ::/EFI/BOOT
 	mcopy -i "$to/disk.img@@1M" "$to/kernel" "$to/initrd" ::
 	mcopy -i "$to/disk.img@@1M" "$to/BOOTX64.EFI" ::/EFI/BOOT
+}
+
+# firmware_disk_aarch64 FOLDER: disk.img of them. There is no loader for that architecture here: the shell that UEFI falls
+# back to starts the kernel, which is an EFI program.
+firmware_disk_aarch64() {
+	local to=$1
+	printf 'fs0:\r\nkernel.efi initrd=\\initrd console=ttyAMA0 quiet panic=-1 rdinit=/test/init\r\n' >"$to/startup.nsh"
+	truncate -s 64M "$to/disk.img"
+	echo 'start=2048, type=ef' | sfdisk -q "$to/disk.img"
+	mformat -i "$to/disk.img@@1M" -F -T $(((63 << 20) / 512)) ::
+	mcopy -i "$to/disk.img@@1M" "$to/initrd" "$to/startup.nsh" ::
+	mcopy -i "$to/disk.img@@1M" "$to/kernel" ::/kernel.efi
 }

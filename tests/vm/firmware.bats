@@ -74,19 +74,17 @@ marks() {
 	[[ $(qemu-img info "$LIMA_HOME/fw/disk") != *"backing file"* ]]
 }
 
-@test "UEFI of aarch64, under emulation" {
-	local names=${XDG_CACHE_HOME:-$HOME/.cache}/limactl-c/names esp=$BATS_TEST_TMPDIR/esp.img
+@test "UEFI of aarch64, under emulation: it finds the seed volume, and what it made UEFI remember at its second start" {
+	local arm=$BATS_TEST_TMPDIR/arm said
+	mkdir "$arm"
 	"$BATS_TEST_DIRNAME/../../provision/image/make-cache" aarch64
-	truncate -s 64M "$esp"
-	echo 'start=2048, type=ef' | sfdisk -q "$esp"
-	mformat -i "$esp@@1M" -F -T $(((63 << 20) / 512)) ::
-	mmd -i "$esp@@1M" ::/EFI ::/EFI/BOOT
-	mcopy -i "$esp@@1M" "$names/alpine-3.23-aarch64.kernel" ::/EFI/BOOT/BOOTAA64.EFI
-	template "$esp" aarch64 </dev/null
-	limactl-c start fw >"$BATS_TEST_TMPDIR/start" 2>&1 &
-	# The kernel has no root; that it says so on the console is all that is asked of it.
-	wait_until 60 grep -aq "Unable to mount root fs" "$LIMA_HOME/fw/serial.log"
-	limactl-c stop -f fw
-	wait || true
-	grep -aq "Linux version" "$LIMA_HOME/fw/serial.log"
+	firmware_files "$arm" aarch64
+	firmware_disk_aarch64 "$arm"
+	template "$arm/disk.img" aarch64 </dev/null
+	said=$(marks)
+	contains "$said" "started by UEFI, the variable is new"
+	contains "$said" "CD-ROM with"
+	contains "$said" " user-data "
+	equals "$(stat -c %a "$LIMA_HOME/fw/efi-vars.fd")" 600
+	contains "$(marks)" "started by UEFI, the variable is kept"
 }
