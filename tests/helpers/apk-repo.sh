@@ -79,7 +79,17 @@ pack community docker-cli "docker, the command" --info depends:docker-libs
 
 pack community docker "Docker, all of it" --info "depends:docker-engine docker-cli"
 
-for repository in main community; do
-	apk mkndx --allow-untrusted --sign-key "$key" --output "$out/$repository/$arch/APKINDEX.tar.gz" \
-		"$out/$repository/$arch"/*.apk
-done
+# index REPOSITORY NAME: of all packages that are there now.
+index() { apk mkndx --allow-untrusted --sign-key "$key" --output "$out/$1/$arch/$2" "$out/$1/$arch"/*.apk; }
+
+# One package has a later version, which APKINDEX.later.tar.gz offers.
+greeting() {
+	version=$1
+	echo "$2" | file greeting 644 usr/share/greeting
+	pack main greeting "A package to be upgraded"
+}
+greeting 1-r0 "as installed"
+index main APKINDEX.tar.gz
+index community APKINDEX.tar.gz
+greeting 1-r1 "as upgraded"
+index main APKINDEX.later.tar.gz
