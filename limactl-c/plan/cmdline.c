@@ -4,6 +4,7 @@
 
 #include "lib/buf.h"
 #include "lib/cleanup.h"
+#include "lib/cmdline.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/plan/parts.h"
 
@@ -28,33 +29,18 @@ static void add(struct words *w, const char *word, size_t len)
 	w->v[w->n++] = xstrndup(word, len);
 }
 
-/* As the kernel does it: blanks divide words, but not between double quotes. */
 static void split(struct words *w, const char *text)
 {
-	while (text && *text) {
-		size_t n = 0;
+	size_t n;
 
-		text += strspn(text, " \t\r\n");
-		for (bool quoted = false; text[n] && (quoted || !strchr(" \t\r\n", text[n])); n++)
-			quoted ^= text[n] == '"';
-		if (n)
-			add(w, text, n);
-		text += n;
-	}
-}
-
-/* What makes two words speak of the same: the name, of a console its device. */
-static size_t key_len(const char *word)
-{
-	return strncmp(word, "console=", 8) ? strcspn(word, "=") : 8 + strcspn(word + 8, ",");
+	for (const char *at = text; at && (n = cmdline_word(&at)); at += n)
+		add(w, at, n);
 }
 
 static bool has_key(const struct words *w, const char *word)
 {
-	size_t n = key_len(word);
-
 	for (size_t i = 0; i < w->n; i++)
-		if (key_len(w->v[i]) == n && !strncmp(w->v[i], word, n))
+		if (cmdline_has_key(w->v[i], word, strlen(word)))
 			return true;
 	return false;
 }

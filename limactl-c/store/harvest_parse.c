@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/cmdline.h"
 #include "limactl-c/store/harvest.h"
 
 /* Words the loader adds for itself, which mean nothing to the kernel or name files of the loader's. */
@@ -37,19 +38,16 @@ static bool is_loaders_own(const char *word)
 	return false;
 }
 
-/* Takes the loader's words out; true when a root file system is named. Quotes are the kernel's: a word ends at a blank that is
- * not between them. */
+/* Takes the loader's words out, and those that it says for us: the next start has its own. True when a root file system is
+ * named. */
 static bool clean_args(char *args)
 {
 	char *to = args;
 	bool root = false;
+	size_t n;
 
-	for (const char *s = args + strspn(args, " "); *s; s += strspn(s, " ")) {
-		bool quoted = false;
-		size_t n = 0;
-
-		for (; s[n] && (quoted || s[n] != ' '); n++)
-			quoted ^= s[n] == '"';
+	cmdline_drop_ours(args);
+	for (const char *s = args; (n = cmdline_word(&s)); s += n) {
 		if (!is_loaders_own(s)) {
 			root |= !strncmp(s, "root=", 5);
 			if (to != args)
@@ -57,7 +55,6 @@ static bool clean_args(char *args)
 			memmove(to, s, n);
 			to += n;
 		}
-		s += n;
 	}
 	*to = '\0';
 	return root;

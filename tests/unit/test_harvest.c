@@ -31,6 +31,8 @@ static void test_words_of_the_loader_are_left_out(void **state)
 		{ "  root=/dev/vda1  initrd=/initrd.img   console=ttyS0 ", "root=/dev/vda1 console=ttyS0" },
 		{ "x=\"a  BOOT_IMAGE=b\" BOOT_IMAGE=\"a b\" root=UUID=1", "x=\"a  BOOT_IMAGE=b\" root=UUID=1" },
 		{ "root=/dev/vda1 x=\"open ", "root=/dev/vda1 x=\"open " },
+		/* Ours, which it says for us. */
+		{ "BOOT_IMAGE=/vmlinuz root=/dev/vda1 lima.begin psi=1 nomodeset lima.end quiet", "root=/dev/vda1 quiet" },
 	};
 
 	(void)state;
