@@ -15,6 +15,7 @@
 #include "guestagent/provision.h"
 #include "guestagent/service.h"
 #include "guestagent/session.h"
+#include "guestagent/settle.h"
 #include "guestagent/setup.h"
 #include "guestagent/trim.h"
 #include "guestagent/trouble.h"
@@ -35,6 +36,7 @@ struct daemon {
 	struct trim *trim;
 	struct ga_watch trim_watch;
 	struct ga_timer trim_timer;
+	struct settle settle;
 };
 
 /* --- cache-trim and power button --- */
@@ -72,6 +74,9 @@ static void on_provisioned(struct ga *ga)
 
 	trim_boot_done(d->trim);
 	arm_trim(d);
+	/* Machine-wide matters are ours in a guest only. */
+	if (ga->carrier.port)
+		settle_start(&d->settle, ga, "");
 }
 
 static void on_power(struct ga_watch *w, uint32_t events)
@@ -201,6 +206,7 @@ static void stop(struct daemon *d)
 	ga_session_stop(&d->ga);
 	ga_provision_free(d->ga.provision);
 	ga_troubles_free(d->ga.troubles);
+	settle_stop(&d->settle);
 	ga_loop_del(&d->ga.loop, &d->trim_watch);
 	trim_free(d->trim);
 	ga_loop_close(&d->ga.loop, &d->power);

@@ -86,14 +86,6 @@ static void forget_dependencies(const struct setup *su)
 		unlink(su_path(su, kept[i], path));
 }
 
-static bool is_same(const struct setup *su, const char *path, const char *text)
-{
-	auto_buf old = BUF_INIT(SU_FILE_MAX);
-	struct err e;
-
-	return su_read(su, path, &old, &e) == 0 && strcmp(old.data, text) == 0;
-}
-
 /* Writes or removes one; *changed when that was needed. */
 static int put_service(const struct setup *su, size_t i, bool *changed, struct err *e)
 {
@@ -108,7 +100,7 @@ static int put_service(const struct setup *su, size_t i, bool *changed, struct e
 		*changed |= (unlink(su_path(su, script, full)) == 0) | had;
 		return 0;
 	}
-	*changed |= !is_same(su, script, services[i].script);
+	*changed |= !su_says(su, script, services[i].script);
 	if (su_write(su, script, services[i].script, 0755, e) < 0)
 		return -1;
 	if (readlink(su_path(su, link, full), old, sizeof(old) - 1) >= 0 && strcmp(old, script) == 0)
@@ -120,17 +112,15 @@ static int put_service(const struct setup *su, size_t i, bool *changed, struct e
 
 int openrc_configure(const struct setup *su, struct err *e)
 {
-	char path[SU_PATH_MAX];
 	bool changed = false;
 	int rc = 0;
 
-	if (access(su_path(su, "/sbin/openrc-run", path), F_OK) < 0 ||
-	    access(su_path(su, "/etc/runlevels/sysinit", path), F_OK) < 0)
+	if (!su_exists(su, "/sbin/openrc-run") || !su_exists(su, "/etc/runlevels/sysinit"))
 		return err_set(e, ERR_NOTFOUND, "the guest has no OpenRC");
 	for (size_t i = 0; rc == 0 && i < SERVICES; i++)
 		rc = put_service(su, i, &changed, e);
 	if (changed)
 		forget_dependencies(su);
-	tuning_openrc(su);
+	tuning_own_init(su, NULL);
 	return rc;
 }

@@ -13,10 +13,6 @@ bool openrc_is(const struct setup *su); /* setting init=openrc */
 /* Our services and what every tuning wants of OpenRC. ERR_NOTFOUND when the guest has no OpenRC. */
 int openrc_configure(const struct setup *su, struct err *e);
 
-/* Whether nobody can sit at this console ("tty1", "ttyAMA0"): no such device, a serial port without hardware, or a
- * virtual terminal of a machine without a screen. */
-bool openrc_console_missing(const struct setup *su, const char *name);
-
 /* The inittab has a getty on such a console. */
 bool openrc_has_stray_getty(const struct setup *su);
 

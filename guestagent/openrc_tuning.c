@@ -1,25 +1,19 @@
-/* openrc_tuning.c - what the rows of the tuning table want of a guest with OpenRC. Called before its init starts. */
-#include <ctype.h>
+/* openrc_tuning.c - files the rows of the tuning table want in a guest with OpenRC, or any init of its own: before that
+ * starts, or early in its boot. */
 #include <dirent.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "guestagent/conf_edit.h"
+#include "guestagent/console.h"
+#include "guestagent/grub.h"
 #include "guestagent/openrc.h"
 #include "guestagent/setup.h"
 #include "guestagent/tuning.h"
 #include "lib/cleanup.h"
-
-static bool exists(const struct setup *su, const char *path)
-{
-	char full[SU_PATH_MAX];
-
-	return access(su_path(su, path, full), F_OK) == 0;
-}
 
 int openrc_syslog(const struct setup *su, bool on, struct err *e)
 {
@@ -93,7 +87,7 @@ static int docker_conf(const struct setup *su, const char *text, struct err *e)
 	if (su_read(su, DOCKER_CONF_OURS, &old, e) < 0)
 		return -1;
 	ours = strncmp(old.data, WRITTEN, strlen(WRITTEN)) == 0;
-	if (text && !ours && exists(su, DOCKER_CONF_OURS))
+	if (text && !ours && su_exists(su, DOCKER_CONF_OURS))
 		return err_set(e, ERR_STATE, "%s is there already, and not ours", DOCKER_CONF_OURS);
 	if (text)
 		return su_write(su, DOCKER_CONF_OURS, text, 0644, e);
@@ -113,9 +107,11 @@ int openrc_docker(const struct setup *su, bool on, struct err *e)
 	bool own;
 
 	(void)on; /* two rows share the file */
+	if (!su_exists(su, "/etc/conf.d"))
+		return 0;
 	own = !su_flag(su, "docker", false) &&
 	      (su_number(su, "tuning.dockerLogSize", 0) || su_number(su, "tuning.buildCache", 0));
-	if (exists(su, "/etc/conf.d") && docker_conf(su, own ? text : NULL, e) < 0)
+	if (docker_conf(su, own ? text : NULL, e) < 0)
 		return -1;
 	if (!own)
 		return 0;
@@ -125,49 +121,6 @@ int openrc_docker(const struct setup *su, bool on, struct err *e)
 }
 
 /* --- inittab --- */
-
-/* Some file that the pattern (below the root) finds begins with this text; "" = there is one. */
-static bool any_begins(const struct setup *su, const char *pattern, const char *text)
-{
-	char path[SU_PATH_MAX];
-	bool found = false;
-	glob_t g;
-
-	if (glob(su_path(su, pattern, path), 0, NULL, &g) != 0)
-		return false;
-	for (size_t i = 0; !found && i < g.gl_pathc; i++) {
-		auto_buf have = BUF_INIT(SU_FILE_MAX);
-		struct err e;
-
-		found = !*text || (su_read(su, g.gl_pathv[i] + strlen(su->root), &have, &e) == 0 &&
-				   strncmp(have.data, text, strlen(text)) == 0);
-	}
-	globfree(&g);
-	return found;
-}
-
-/* The kernel has virtual terminals, and believes in a CGA screen, whether there is a graphics card or not. */
-static bool has_screen(const struct setup *su)
-{
-	return any_begins(su, "/sys/class/graphics/fb[0-9]*", "") ||
-	       any_begins(su, "/sys/bus/pci/devices/*/class", "0x03");
-}
-
-bool openrc_console_missing(const struct setup *su, const char *name)
-{
-	auto_buf type = BUF_INIT(SU_FILE_MAX);
-	char path[128];
-	struct err e;
-
-	snprintf(path, sizeof(path), "/sys/class/tty/%.64s", name);
-	if (strchr(name, '/') || !exists(su, path))
-		return true;
-	if (strncmp(name, "tty", 3) == 0 && isdigit((unsigned char)name[3]))
-		return !has_screen(su);
-	/* The kernel makes ttyS0 to ttyS3 whether there is hardware behind them or not. */
-	snprintf(path, sizeof(path), "/sys/class/tty/%.64s/type", name);
-	return su_read(su, path, &type, &e) == 0 && strcmp(type.data, "0\n") == 0;
-}
 
 /* "tty1::respawn:/sbin/getty 38400 tty1": its console in out. */
 static bool is_getty(const char *line, char out[65])
@@ -184,14 +137,14 @@ static enum conf_what getty_line(const struct setup *su, const void *arg, const 
 
 	(void)arg;
 	(void)new;
-	return is_getty(line, console) && openrc_console_missing(su, console) ? CONF_DROP : CONF_KEEP;
+	return is_getty(line, console) && console_missing(su, console) ? CONF_DROP : CONF_KEEP;
 }
 
 int openrc_inittab(const struct setup *su, bool on, struct err *e)
 {
-	/* After OpenRC has stopped its services: the same end as a lean guest's, with a clean root whatever OpenRC
-	 * thinks it runs in (it leaves the root mounted where rc_sys says it is a container). */
-	struct conf_rule rule = { getty_line, NULL, "::shutdown:" RUN_DIR "/agent shutdown" };
+	/* Where we come before its init: after OpenRC has stopped its services, the same end as a lean guest's, with a
+	 * clean root whatever OpenRC thinks it runs in (it leaves the root mounted where rc_sys says it is a container). */
+	struct conf_rule rule = { getty_line, NULL, openrc_is(su) ? "::shutdown:" RUN_DIR "/agent shutdown" : NULL };
 
 	return conf_edit(su, "/etc/inittab", &rule, on, e);
 }
@@ -205,7 +158,7 @@ bool openrc_has_stray_getty(const struct setup *su)
 	if (su_read(su, "/etc/inittab", &text, &e) < 0)
 		return false;
 	for (char *line = strtok_r(text.data, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-		if (is_getty(line, console) && openrc_console_missing(su, console))
+		if (is_getty(line, console) && console_missing(su, console))
 			return true;
 	return false;
 }
@@ -228,6 +181,9 @@ enum { BOOT_MENUS = sizeof(boot_menus) / sizeof(boot_menus[0]) };
 
 int openrc_boot_menu(const struct setup *su, bool on, struct err *e)
 {
+	/* Its own tools are asked once it runs. */
+	if (!openrc_is(su) && grub_is(su))
+		return 0;
 	for (size_t i = 0; i < BOOT_MENUS; i++) {
 		struct conf_rule rule = { conf_by_prefix, &boot_menus[i].time, boot_menus[i].add };
 
@@ -239,6 +195,8 @@ int openrc_boot_menu(const struct setup *su, bool on, struct err *e)
 
 int openrc_check_boot_menu(const struct setup *su, struct err *e)
 {
+	if (!openrc_is(su) && grub_is(su))
+		return grub_check_menu(su, e);
 	for (size_t i = 0; i < BOOT_MENUS; i++) {
 		const struct conf_prefix *p = &boot_menus[i].time;
 		auto_buf text = BUF_INIT(SU_FILE_MAX);

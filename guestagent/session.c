@@ -170,7 +170,8 @@ static void send_info(struct ga *ga)
 		log_error("the guest's description could not be sent");
 }
 
-static void send_boot(struct ga *ga, enum ap_boot_phase phase)
+/* The warning told is the first one behind that many bytes of them. */
+static void send_boot(struct ga *ga, enum ap_boot_phase phase, size_t from)
 {
 	struct ap_boot boot = { .phase = (uint8_t)phase };
 	auto_buf warnings = BUF_INIT(64 * 1024);
@@ -180,8 +181,8 @@ static void send_boot(struct ga *ga, enum ap_boot_phase phase)
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "%s/setup.warnings", ga->run_dir);
-	if (io_read_file(path, &warnings, &e) == 0 && warnings.len) {
-		snprintf(boot.detail, sizeof(boot.detail), "%s", warnings.data);
+	if (io_read_file(path, &warnings, &e) == 0 && warnings.len > from) {
+		snprintf(boot.detail, sizeof(boot.detail), "%s", warnings.data + from);
 		boot.detail[strcspn(boot.detail, "\n")] = '\0';
 	}
 	n = ap_boot_pack(&boot, body, sizeof(body));
@@ -189,10 +190,15 @@ static void send_boot(struct ga *ga, enum ap_boot_phase phase)
 		log_error("the boot phase could not be sent");
 }
 
-void ga_send_boot(struct ga *ga)
+void ga_send_warning(struct ga *ga, size_t from)
 {
 	if (mux_peer_epoch(ga->mux))
-		send_boot(ga, ga_provision_done(ga->provision) ? AP_BOOT_DONE : AP_BOOT_PROVISIONING);
+		send_boot(ga, ga_provision_done(ga->provision) ? AP_BOOT_DONE : AP_BOOT_PROVISIONING, from);
+}
+
+void ga_send_boot(struct ga *ga)
+{
+	ga_send_warning(ga, 0);
 }
 
 /* --- the channel's calls --- */
@@ -383,7 +389,7 @@ static void let_go(void *ctx, struct mux_stream *m)
 void ga_session_stop(struct ga *ga)
 {
 	if (ga->carrier.port && mux_peer_epoch(ga->mux))
-		send_boot(ga, AP_BOOT_STOPPING);
+		send_boot(ga, AP_BOOT_STOPPING, 0);
 	mux_each(ga->mux, let_go, ga);
 	ga_timer_stop(&ga->loop, &ga->ports_timer);
 	ga_carrier_flush(&ga->carrier);

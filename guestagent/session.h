@@ -63,7 +63,8 @@ void ga_before_data(struct ga *ga);
 int ga_session_start(struct ga *ga, const char *carrier, struct err *e);
 void ga_session_stop(struct ga *ga); /* tells the host and lets everything go */
 
-void ga_send_boot(struct ga *ga); /* the present phase */
+void ga_send_boot(struct ga *ga); /* the present phase, and the first warning of setup */
+void ga_send_warning(struct ga *ga, size_t from); /* the first one behind that many bytes of /run/lima/setup.warnings */
 
 /* Nanoseconds since 1970 that the clock should be set to, 0 when it is right (within 100 ms) or the host's time
  * makes no sense (*bad). */

@@ -16,6 +16,11 @@
 /* The power button's modules; which of them the machine has a device for is the kernel's business. */
 static const char *const power_modules[] = { "modprobe", "-aq", "button", "evdev", "gpio_keys", NULL };
 
+bool setup_is_cloud(const struct setup *su)
+{
+	return strcmp(settings_get(su->settings, "init", ""), "cloud") == 0;
+}
+
 static int boot_scripts(const struct setup *su, struct err *e)
 {
 	(void)e;
@@ -41,6 +46,7 @@ static const struct {
 	{ "root disk", setup_grow_root, LEAN | EARLY, false },
 	{ "extra disks", setup_disks, LEAN | EARLY | CLOUD, false },
 	{ "tuning", tuning_apply, LEAN | EARLY, false },
+	{ "tuning of its own init", tuning_own_init, CLOUD, false },
 	{ "engine disk", engine_link, LEAN | EARLY | CLOUD, true },
 	{ "engine modules", engine_modules, LEAN | EARLY | CLOUD, false },
 	{ "engine configuration", engine_configure, LEAN | EARLY | CLOUD, false },
@@ -128,7 +134,7 @@ int setup_main(int argc, char **argv)
 		fprintf(stderr, "usage: setup [--early|--late|--cloud|--openrc|--check]\n");
 		return 2;
 	}
-	setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", 1);
+	setenv("PATH", SETUP_PATH, 1);
 	umask(022);
 	if (settings_load(&settings, RUN_DIR "/settings", &text, &e) < 0 && e.errnum != ENOENT)
 		su_warn(&su, "settings: %s; defaults are used", e.msg);

@@ -39,11 +39,13 @@
  *   tuning.dockerLogSize   bytes of one container log file, 0 = unlimited
  *   tuning.dockerLogFiles  how many of them are kept
  *   tuning.buildCache      bytes BuildKit's garbage collector keeps, 0 = BuildKit's own
- *   tuning.skipBootMenu, tuning.noCloudInitHotplug   "true": with init=openrc only
+ *   tuning.skipBootMenu, tuning.noCloudInitHotplug   "true": with init=openrc or init=cloud only
+ *   tuning.kernelArgs, loader.args, loader.lastArgs  see guestagent/grub.h
  *
  * With init=openrc /lima/init runs `agent setup --openrc` before the guest's init, which writes OpenRC services that
  * run `agent setup --early`, `agent setup --late`, `agent daemon` and `agent service …` (guestagent/openrc.h).
- * With init=cloud boot.early.sh runs `agent setup --cloud` (provision/cloud/).
+ * With init=cloud boot.early.sh runs `agent setup --cloud` (provision/cloud/); the daemon does the rest of the tuning once
+ * the guest runs (guestagent/settle.h).
  * `agent setup --check` changes nothing and prints for each tuning whether it is in force.
  *
  * Left for others in /run/lima: boot-id (16 hexadecimal digits and a newline, random), setup.warnings (one sentence
@@ -60,5 +62,8 @@ int shutdown_main(int argc, char **argv);
 int service_main(int argc, char **argv); /* service NAME: becomes that program, or sleeps when there is none */
 
 #define RUN_DIR "/run/lima"
+
+/* Where programs of the guest are looked for, whoever starts us. */
+#define SETUP_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 #endif

@@ -12,6 +12,8 @@
 
 #define ROOT_DISK "/dev/vda" /* as provision/lean/init mounted it */
 
+bool setup_is_cloud(const struct setup *su); /* setting init=cloud: it has an init of its own, and the seed */
+
 int setup_mounts(const struct setup *su, struct err *e);      /* setup_mount.c */
 int setup_boot_id(const struct setup *su, struct err *e);
 int setup_clock(const struct setup *su, struct err *e);

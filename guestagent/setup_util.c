@@ -49,6 +49,21 @@ void su_warn(const struct setup *su, const char *fmt, ...)
 	close(fd);
 }
 
+bool su_exists(const struct setup *su, const char *path)
+{
+	char full[SU_PATH_MAX];
+
+	return access(su_path(su, path, full), F_OK) == 0;
+}
+
+bool su_says(const struct setup *su, const char *path, const char *text)
+{
+	auto_buf have = BUF_INIT(SU_FILE_MAX);
+	struct err e;
+
+	return su_read(su, path, &have, &e) == 0 && strcmp(have.data, text) == 0;
+}
+
 int su_read(const struct setup *su, const char *path, struct buf *b, struct err *e)
 {
 	char full[SU_PATH_MAX];
@@ -111,6 +126,8 @@ int su_block(const struct setup *su, const char *path, const char *text, struct 
 		return -1;
 	begin = strstr(old.data, BLOCK_BEGIN);
 	end = begin ? strstr(begin, BLOCK_END) : NULL;
+	if (!end && !*text)
+		return 0;
 	if (!end) {
 		begin = end = old.data + old.len;
 		bad = buf_add(&new, old.data, old.len);

@@ -25,6 +25,9 @@ const char *su_path(const struct setup *su, const char *path, char buf[SU_PATH_M
 /* Appends a sentence to /run/lima/setup.warnings and says it on standard error. */
 void su_warn(const struct setup *su, const char *fmt, ...) ERR_FMT(2, 3);
 
+bool su_exists(const struct setup *su, const char *path);
+bool su_says(const struct setup *su, const char *path, const char *text); /* that and nothing else is in the file */
+
 /* The file's text, empty when it is not there. b->data is never NULL afterwards. */
 int su_read(const struct setup *su, const char *path, struct buf *b, struct err *e);
 

@@ -9,11 +9,14 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include "guestagent/grub.h"
 #include "guestagent/openrc.h"
 #include "guestagent/power.h"
 #include "guestagent/setup.h"
 #include "guestagent/setup_steps.h"
+#include "guestagent/systemd.h"
 #include "lib/cleanup.h"
+#include "lib/cmdline.h"
 
 struct tuning {
 	const char *key;
@@ -22,8 +25,10 @@ struct tuning {
 	/* 0 = in force; -1 with the reason. */
 	int (*check)(const struct setup *su, struct err *e);
 	bool always; /* not a setting: part of every guest */
-	/* With OpenRC: what its services and files must say, on or off; NULL: nothing. */
-	int (*openrc)(const struct setup *su, bool on, struct err *e);
+	/* In a guest with an init of its own: what files that reads must say, on or off; NULL: nothing. */
+	int (*own_init)(const struct setup *su, bool on, struct err *e);
+	/* In a cloud guest, once it runs: what takes time or is systemd's; NULL: nothing. */
+	int (*settled)(const struct setup *su, bool on, struct err *e);
 };
 
 static bool file_has(const struct setup *su, const char *path, const char *text)
@@ -40,6 +45,23 @@ static int check_init_on_free(const struct setup *su, struct err *e)
 {
 	return file_has(su, "/proc/cmdline", "init_on_free=1") ?
 		       0 : err_set(e, ERR_STATE, "the kernel was started without init_on_free=1");
+}
+
+/* The loader may say otherwise than the first list, never than the second. */
+static int check_kernel_args(const struct setup *su, struct err *e)
+{
+	const char *first = settings_get(su->settings, "loader.args", ""), *last = settings_get(su->settings, "loader.lastArgs", "");
+	auto_buf said = BUF_INIT(SU_FILE_MAX);
+
+	if (su_read(su, "/proc/cmdline", &said, e) < 0)
+		return -1;
+	for (size_t n; (n = cmdline_word(&first)); first += n)
+		if (!cmdline_has_key(said.data, first, n))
+			return err_set(e, ERR_STATE, "the kernel was started without %.*s", (int)n, first);
+	for (size_t n; (n = cmdline_word(&last)); last += n)
+		if (!cmdline_has(said.data, last, n))
+			return err_set(e, ERR_STATE, "the kernel was started without %.*s", (int)n, last);
+	return 0;
 }
 
 static int apply_var_log(const struct setup *su, struct err *e)
@@ -111,9 +133,9 @@ static int check_syslog(const struct setup *su, struct err *e)
 static int check_getty(const struct setup *su, struct err *e)
 {
 	/* A guest with its own init may have one where somebody can sit. */
-	if (openrc_is(su))
-		return openrc_has_stray_getty(su) ?
-			       err_set(e, ERR_STATE, "/etc/inittab starts a getty on a missing console") : 0;
+	if (openrc_is(su) || setup_is_cloud(su))
+		return openrc_has_stray_getty(su) || systemd_has_stray_getty(su) ?
+			       err_set(e, ERR_STATE, "a getty is started on a missing console") : 0;
 	if (file_has(su, "/etc/inittab", "getty"))
 		return err_set(e, ERR_STATE, "/etc/inittab starts a getty");
 	return runs("/getty ") ? err_set(e, ERR_STATE, "a getty runs") : 0;
@@ -264,7 +286,7 @@ static int check_stop(const struct setup *su, struct err *e)
 
 static int check_no_hotplug(const struct setup *su, struct err *e)
 {
-	if (openrc_check_no_hotplug(su, e) < 0)
+	if (openrc_check_no_hotplug(su, e) < 0 || systemd_check_no_hotplug(su, e) < 0)
 		return -1;
 	return runs("cloud-init-hotplugd") ? err_set(e, ERR_STATE, "cloud-init-hotplugd runs") : 0;
 }
@@ -272,20 +294,21 @@ static int check_no_hotplug(const struct setup *su, struct err *e)
 /* --- the table --- */
 
 static const struct tuning table[] = {
-	{ "tuning.initOnFree", NULL, check_init_on_free, false, NULL },
-	{ "tuning.tmpfsVarLog", apply_var_log, check_var_log, false, NULL },
-	{ "tuning.syslogRing", NULL, check_syslog, false, openrc_syslog },
-	{ "tuning.commit", NULL, check_commit, false, openrc_commit },
-	{ "tuning.cacheTrim", NULL, check_trim, false, NULL },
-	{ "tuning.fstrimBoot", NULL, check_trim, false, NULL },
-	{ "tuning.fstrimStop", NULL, check_stop, false, NULL },
-	{ "tuning.dockerLogSize", NULL, check_docker_logs, false, openrc_docker },
-	{ "tuning.dockerLogFiles", NULL, check_docker_logs, false, NULL },
-	{ "tuning.buildCache", NULL, check_build_cache, false, openrc_docker },
-	{ "tuning.skipBootMenu", NULL, openrc_check_boot_menu, false, openrc_boot_menu },
-	{ "tuning.noCloudInitHotplug", NULL, check_no_hotplug, false, openrc_no_hotplug },
-	{ "getty", NULL, check_getty, true, openrc_inittab },
-	{ "powerButton", NULL, check_power, true, NULL },
+	{ "tuning.kernelArgs", NULL, check_kernel_args, false, NULL, grub_configure }, /* and skipBootMenu */
+	{ "tuning.initOnFree", NULL, check_init_on_free, false, NULL, NULL },
+	{ "tuning.tmpfsVarLog", apply_var_log, check_var_log, false, NULL, NULL },
+	{ "tuning.syslogRing", NULL, check_syslog, false, openrc_syslog, NULL },
+	{ "tuning.commit", NULL, check_commit, false, openrc_commit, NULL },
+	{ "tuning.cacheTrim", NULL, check_trim, false, NULL, NULL },
+	{ "tuning.fstrimBoot", NULL, check_trim, false, NULL, NULL },
+	{ "tuning.fstrimStop", NULL, check_stop, false, NULL, NULL },
+	{ "tuning.dockerLogSize", NULL, check_docker_logs, false, openrc_docker, NULL },
+	{ "tuning.dockerLogFiles", NULL, check_docker_logs, false, NULL, NULL },
+	{ "tuning.buildCache", NULL, check_build_cache, false, openrc_docker, NULL },
+	{ "tuning.skipBootMenu", NULL, openrc_check_boot_menu, false, openrc_boot_menu, NULL },
+	{ "tuning.noCloudInitHotplug", NULL, check_no_hotplug, false, openrc_no_hotplug, systemd_no_hotplug },
+	{ "getty", NULL, check_getty, true, openrc_inittab, systemd_gettys },
+	{ "powerButton", NULL, check_power, true, NULL, NULL },
 };
 enum { TUNINGS = sizeof(table) / sizeof(table[0]) };
 
@@ -304,12 +327,23 @@ int tuning_apply(const struct setup *su, struct err *e)
 	return 0;
 }
 
-void tuning_openrc(const struct setup *su)
+int tuning_own_init(const struct setup *su, struct err *unused)
+{
+	struct err e;
+
+	(void)unused;
+	for (size_t i = 0; i < TUNINGS; i++)
+		if (table[i].own_init && table[i].own_init(su, is_on(su, &table[i]), &e) < 0)
+			su_warn(su, "%s: %s", table[i].key, e.msg);
+	return 0;
+}
+
+void tuning_settled(const struct setup *su)
 {
 	struct err e;
 
 	for (size_t i = 0; i < TUNINGS; i++)
-		if (table[i].openrc && table[i].openrc(su, is_on(su, &table[i]), &e) < 0)
+		if (table[i].settled && table[i].settled(su, is_on(su, &table[i]), &e) < 0)
 			su_warn(su, "%s: %s", table[i].key, e.msg);
 }
 

@@ -106,6 +106,17 @@ static void set_host(struct yn_pool *p, struct ynode *o, const char *dir)
 	set_string(p, o, "IdentityFile", yn_printf(p, "%s/_config/user", home));
 }
 
+/* What the kernel is told, of a guest that its own loader starts the part of it that is ours. Lima has no such members. */
+static void set_kernel(struct yn_pool *p, struct ynode *o, const struct plan *plan)
+{
+	const char *first = plan_setting(plan, PLAN_LOADER_ARGS), *last = plan_setting(plan, PLAN_LOADER_LAST_ARGS);
+
+	if (plan->cmdline)
+		set_string(p, o, "kernelCmdline", plan->cmdline);
+	else if (first && last)
+		set_string(p, o, "kernelArgs", yn_printf(p, "%s%s%s", first, *first && *last ? " " : "", last));
+}
+
 struct ynode *look_tree(const struct look *l, struct yn_pool *p)
 {
 	auto_free char *hostname = vars_hostname(l->inst.name);
@@ -120,8 +131,7 @@ struct ynode *look_tree(const struct look *l, struct yn_pool *p)
 	set_number(p, o, "cpus", l->plan.cpus);
 	set_number(p, o, "memory", l->plan.memory);
 	set_number(p, o, "disk", l->plan.disk_size);
-	if (l->plan.cmdline)
-		set_string(p, o, "kernelCmdline", l->plan.cmdline); /* ours: Lima has no such member */
+	set_kernel(p, o, &l->plan);
 	set_message(p, o, l);
 	set_from_config(p, o, "additionalDisks", l, "additionalDisks");
 	set_from_config(p, o, "network", l, "networks");

@@ -309,7 +309,7 @@ const struct key schema[] = {
 	  .help = "boot the kernel without firmware and boot loader" },
 	{ "guest.kernelArgs", KEY_STRINGS, CFG(guest.kernel_args), COUNT(guest.kernel_args_count),
 	  .check = CHECK_WORD,
-	  .help = "words added to the kernel command line" },
+	  .help = "words added to the kernel command line, by the guest's own GRUB too" },
 	{ "guest.engineDisk", KEY_STRING, CFG(guest.engine_disk),
 	  .help = "read-only disk with a container engine: path or cache:NAME, {{.Arch}} allowed" },
 
@@ -332,9 +332,9 @@ const struct key schema[] = {
 	{ "tuning.buildCache", KEY_SIZE, CFG(tuning.build_cache), .def = "0",
 	  .help = "build cache kept by garbage collection; 0: Docker's default" },
 	{ "tuning.skipBootMenu", KEY_BOOL, CFG(tuning.skip_boot_menu), .def = "false",
-	  .help = "openrc: GRUB_TIMEOUT=0, which saves ten seconds a boot of a cloud image" },
+	  .help = "GRUB_TIMEOUT=0, which saves up to ten seconds when the guest's own loader starts it" },
 	{ "tuning.noCloudInitHotplug", KEY_BOOL, CFG(tuning.no_cloud_init_hotplug), .def = "false",
-	  .help = "openrc: cloud-init's hotplug service is switched off" },
+	  .help = "cloud-init's hotplug service is switched off" },
 
 	{ "idle.when", KEY_STRING, CFG(idle.when), .def = "noContainers",
 	  .allowed = "noContainers|noConnections|never",

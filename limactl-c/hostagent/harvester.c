@@ -12,8 +12,10 @@
 #include "limactl-c/hostagent/run.h"
 #include "limactl-c/store/harvest.h"
 
-/* As distributions name them, with and without the version. What the loader reads besides is looked at for changes only. */
+/* As distributions name them, with and without the version. What the loader reads besides is looked at for changes only,
+ * when the guest agent has made those that it may have to make (guestagent/settle.h). */
 static const char look[] =
+	"[ ! -e /run/lima/settle.lock ] || flock /run/lima/settle.lock true\n"
 	"v=$(uname -r)\n"
 	"first() { for f; do [ -f \"$f\" ] && [ -r \"$f\" ] && echo \"$f\" && return; done; exit 66; }\n"
 	"kernel=$(first /boot/vmlinuz-$v /boot/Image-$v /usr/lib/modules/$v/vmlinuz /boot/vmlinuz-${v##*-}"

@@ -73,5 +73,8 @@ int plan_make_boot(struct making *m, const struct platform *pf, struct err *e)
 	p->harvest = m->images->harvest && !c->plain;
 	if (!p->initrd_base)
 		p->seed = path_in(p->dir, PATH_CIDATA);
+	/* Also while it is left out: it comes back when the guest's kernel changes. */
+	if (!c->plain && !m->images->iso && (p->boot != PLAN_BOOT_DIRECT || p->harvest))
+		plan_tell_loader(m, pf);
 	return rc;
 }

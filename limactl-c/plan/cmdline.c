@@ -75,7 +75,7 @@ bool plan_fixes_addresses(const struct making *m)
 }
 
 /* What we say where nobody else has said otherwise. */
-static void add_ours(struct words *ours, const struct making *m, const struct platform *pf, bool overlay)
+static void add_ours(struct words *ours, const struct making *m, const struct platform *pf, bool overlay, bool fixed)
 {
 	auto_free char *console = xasprintf("console=%s", pf->console);
 	/* A kernel that panics boots again instead of standing there until the user's deadline. */
@@ -83,7 +83,7 @@ static void add_ours(struct words *ours, const struct making *m, const struct pl
 		console, "quiet", "psi=1", "panic=-1",
 		overlay ? "rdinit=/lima/init" : NULL,
 		m->p->accel == PLAN_TCG ? pf->tcg_args : NULL,
-		plan_fixes_addresses(m) ? "norandmaps" : NULL,
+		fixed ? "norandmaps" : NULL,
 		m->c->tuning.init_on_free ? "init_on_free=1" : NULL,
 	};
 
@@ -101,7 +101,7 @@ char *plan_cmdline(const struct making *m, const struct platform *pf, bool overl
 	split(&image, m->images->boot_args);
 	for (size_t i = 0; i < m->c->guest.kernel_args_count; i++)
 		split(&user, m->c->guest.kernel_args[i]);
-	add_ours(&ours, m, pf, overlay);
+	add_ours(&ours, m, pf, overlay, plan_fixes_addresses(m));
 	/* Of two roots and of two first programs the kernel takes the last; only one is said. */
 	for (size_t i = 0; rc == 0 && i < image.n; i++)
 		if (!(has_key(&user, image.v[i]) && !strncmp(image.v[i], "root=", 5)) &&
@@ -118,4 +118,24 @@ char *plan_cmdline(const struct making *m, const struct platform *pf, bool overl
 	}
 	b.data[b.len - 1] = '\0';
 	return steal(&b.data);
+}
+
+void plan_tell_loader(struct making *m, const struct platform *pf)
+{
+	const struct cfg *c = m->c;
+	auto_words ours = { 0 }, user = { 0 }, first = { 0 };
+	auto_free char *args = NULL, *last_args = plan_join(c->guest.kernel_args, c->guest.kernel_args_count, " ");
+
+	if (!c->tuning.init_on_free && !c->guest.kernel_args_count)
+		return;
+	split(&user, last_args);
+	/* Fixed addresses are for starts that we make ourselves and the seed knows of. */
+	add_ours(&ours, m, pf, false, false);
+	for (size_t i = 0; i < ours.n; i++)
+		if (!has_key(&user, ours.v[i]))
+			add(&first, ours.v[i], strlen(ours.v[i]));
+	args = plan_join(first.v, first.n, " ");
+	plan_set(m->p, "tuning.kernelArgs", "true");
+	plan_set(m->p, PLAN_LOADER_ARGS, args);
+	plan_set(m->p, PLAN_LOADER_LAST_ARGS, last_args);
 }

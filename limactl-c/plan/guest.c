@@ -41,6 +41,14 @@ char *plan_join(char *const *word, size_t words, const char *between)
 	return all.data ? steal(&all.data) : xstrdup("");
 }
 
+const char *plan_setting(const struct plan *p, const char *key)
+{
+	for (size_t i = 0; i < p->settings; i++)
+		if (!strcmp(p->setting[i].key, key))
+			return p->setting[i].value;
+	return NULL;
+}
+
 static void set_bool(struct plan *p, const char *key, bool value)
 {
 	plan_set(p, key, value ? "true" : "false");

@@ -37,6 +37,10 @@ char *plan_cmdline(const struct making *m, const struct platform *pf, bool overl
 /* Whether we let the guest's programs land at fixed addresses until its seed takes over. */
 bool plan_fixes_addresses(const struct making *m);
 
+/* Settings for a guest that has a loader of its own: what that is to tell the kernel (guestagent/grub.h). Only where the
+ * template asks for something of the kernel; else the loader is left alone. */
+void plan_tell_loader(struct making *m, const struct platform *pf);
+
 /* Whether the words name a root file system, which the guest's own initramfs then mounts. */
 bool plan_names_root(const char *args);
 

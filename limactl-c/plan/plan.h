@@ -196,6 +196,11 @@ bool plan_supported(const struct cfg *c, const char *name, struct findings *f);
 /* What can be said before anything is fetched: whether such a configuration can be carried out here at all. */
 int plan_possible(const struct cfg *c, const struct plan_host *h, struct err *e);
 
+/* Settings with what a guest's own loader is to tell the kernel: unless it says otherwise already, and after all else. */
+#define PLAN_LOADER_ARGS "loader.args"
+#define PLAN_LOADER_LAST_ARGS "loader.lastArgs"
+
+const char *plan_setting(const struct plan *p, const char *key); /* borrowed; NULL: there is none */
 
 /* The settings as the guest reads them (lib/settings.h); malloc'd. */
 char *plan_settings_text(const struct plan *p, struct err *e);

@@ -14,6 +14,7 @@ template() {
 }
 create() { limactl-c create --tty=false --name=b t.yaml "$@"; }
 plan() { jq -r ".$1" "$LIMA_HOME/b/plan.json"; }
+setting() { jq -r --arg key "$1" '.settings[] | select(.key == $key).value' "$LIMA_HOME/b/plan.json"; }
 # iso FILE [GRUB_CONFIG]
 iso() {
 	echo "${2:-nothing}" >grub.cfg
@@ -256,12 +257,18 @@ start_in_vain() { run -1 limactl-c start b "$@"; }
 	start_in_vain
 	equals "$(plan boot)" bios
 	equals "$(plan harvest)" true
+	# The loader is to say what we say when it is left out; it is told the same at each start.
+	local told='console=ttyS0 quiet psi=1 panic=-1 no_timer_check nomodeset'
+	equals "$(limactl-c list b --json | jq -r '.kernelArgs, .kernelCmdline')" "$told"$'\n'null
+	equals "$(setting loader.args) $(setting loader.lastArgs)" "$told"
 	harvest
 	start_in_vain
 	equals "$(plan boot)" direct
 	equals "$(plan kernel)" "$LIMA_HOME/b/harvest/kernel"
 	equals "$(plan initrd)" "$LIMA_HOME/b/harvest/initrd"
 	equals "$(plan cmdline)" "root=LABEL=root ro console=tty0 console=ttyS0 quiet psi=1 panic=-1 no_timer_check norandmaps nomodeset"
+	equals "$(setting loader.args) $(setting loader.lastArgs)" "$told"
+	equals "$(limactl-c list b --json | jq -r '.kernelArgs, .kernelCmdline')" null$'\n'"$(plan cmdline)"
 	# That start was in vain: the loader is asked again, which is said once.
 	start_in_vain
 	equals "$(plan boot)" bios

@@ -400,6 +400,51 @@ static void test_docker_options_of_the_user_stay(void **state)
 	assert_string_equal(text_of(DOCKER_CONF ".default"), "DOCKER_OPTS=\"-D\"\n");
 }
 
+/* --- a cloud guest with OpenRC: we come while it boots --- */
+
+static void test_a_guest_that_the_seed_brings_up(void **state)
+{
+	(void)state;
+	set("init", "cloud");
+	put("/sys/class/tty/ttyS0/type", "4\n");
+	put("/etc/inittab", INITTAB_HEAD TTY1 TTYS0 INITTAB_TAIL);
+	put("/etc/conf.d/syslog", "SYSLOGD_OPTS=\"-t\"\n");
+	put("/etc/fstab", "UUID=1 / ext4 rw 0 1\n");
+	put("/etc/default/grub", GRUB);
+	put("/boot/grub/grub.cfg", "set timeout=10\n");
+	put("/boot/extlinux.conf", "TIMEOUT 30\n");
+	assert_int_equal(symlink("/etc/init.d/cloud-init-hotplugd", at("/etc/runlevels/default/cloud-init-hotplugd")), 0);
+	set("tuning.syslogRing", "65536");
+	set("tuning.commit", "60");
+	set("tuning.skipBootMenu", "true");
+	set("tuning.noCloudInitHotplug", "true");
+	set_docker_limits();
+	assert_int_equal(tuning_own_init(&su, NULL), 0);
+	/* The end of such a guest is its own. */
+	assert_string_equal(text_of("/etc/inittab"), INITTAB_HEAD "#lima- " TTY1 TTYS0 INITTAB_TAIL);
+	assert_string_equal(text_of("/etc/conf.d/syslog"), "#lima+ SYSLOGD_OPTS=\"-t\"\nSYSLOGD_OPTS=\"-t -C64\"\n");
+	assert_string_equal(text_of("/etc/fstab"), "#lima+ UUID=1 / ext4 rw 0 1\nUUID=1 / ext4 rw,commit=60 0 1\n");
+	assert_string_equal(text_of("/boot/extlinux.conf"), "#lima+ TIMEOUT 30\nTIMEOUT 1\n");
+	assert_string_equal(text_of("/etc/default/grub"), GRUB_0);
+	assert_false(is_there("/etc/runlevels/default/cloud-init-hotplugd"));
+	check_docker_opts("--config-file /run/lima/daemon.json");
+	assert_string_equal(check_of("getty"), "getty: in force");
+	assert_string_equal(text_of(RUN_DIR "/setup.warnings"), "");
+}
+
+static void test_grub_with_its_own_program_is_told_later(void **state)
+{
+	(void)state;
+	set("init", "cloud");
+	set("tuning.skipBootMenu", "true");
+	put("/usr/sbin/grub-mkconfig", "");
+	put("/etc/default/grub", GRUB);
+	put("/boot/grub/grub.cfg", "set timeout=10\n");
+	assert_int_equal(tuning_own_init(&su, NULL), 0);
+	assert_string_equal(text_of("/etc/default/grub"), GRUB);
+	assert_string_equal(text_of("/boot/grub/grub.cfg"), "set timeout=10\n");
+}
+
 /* --- conf_edit --- */
 
 static void test_files_of_others_are_left_alone(void **state)
@@ -443,6 +488,8 @@ int main(void)
 		T(test_cloud_init_hotplug_is_off),
 		T(test_limits_of_the_guests_own_docker),
 		T(test_docker_options_of_the_user_stay),
+		T(test_a_guest_that_the_seed_brings_up),
+		T(test_grub_with_its_own_program_is_told_later),
 		T(test_files_of_others_are_left_alone),
 	};
 

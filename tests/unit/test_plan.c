@@ -261,6 +261,45 @@ static void test_kernel_arguments(void **state)
 	}
 }
 
+#define DISK "images: [{location: /i, arch: x86_64}]\nfirmware: {legacyBIOS: true}\n"
+#define ISO "images: [{location: /i.iso, arch: x86_64}]\nfirmware: {legacyBIOS: true}\n"
+
+/* What the guest's own loader is to say: only where the template asks for something of the kernel, and has a loader. */
+static void test_arguments_of_the_guests_loader(void **state)
+{
+	static const struct {
+		const char *yaml, *asked, *args, *last;
+	} rows[] = {
+		{ DISK, NULL, NULL, NULL },
+		{ DISK "tuning: {skipBootMenu: true}\n", NULL, NULL, NULL },
+		{ DISK "tuning: {initOnFree: true}\n", "true", "console=ttyS0 quiet psi=1 panic=-1 no_timer_check init_on_free=1", "" },
+		{ DISK "guest: {kernelArgs: [nomodeset, psi=0, console=tty0]}\n", "true",
+		  "console=ttyS0 quiet panic=-1 no_timer_check", "nomodeset psi=0 console=tty0" },
+		{ DISK "plain: true\nguest: {kernelArgs: [nomodeset]}\n", NULL, NULL, NULL },
+		{ ISO "guest: {kernelArgs: [nomodeset]}\n", NULL, NULL, NULL },
+		{ KERNEL("root=/a") "guest: {kernelArgs: [nomodeset]}\n", NULL, NULL, NULL },
+		{ KERNEL("") "guest: {kernelArgs: [nomodeset]}\n", NULL, NULL, NULL },
+	};
+	static const char *const keys[] = { "tuning.kernelArgs", PLAN_LOADER_ARGS, PLAN_LOADER_LAST_ARGS };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const char *const want[] = { rows[i].asked, rows[i].args, rows[i].last };
+		struct err e = { 0 };
+		struct plan p;
+
+		if (make("t", rows[i].yaml, &p, &e) < 0)
+			fail_msg("%s: %s", rows[i].yaml, e.msg);
+		for (size_t k = 0; k < 3; k++) {
+			const char *got = plan_setting(&p, keys[k]);
+
+			if (!got != !want[k] || (got && strcmp(got, want[k])))
+				fail_msg("%s: %s is %s", rows[i].yaml, keys[k], got ? got : "missing");
+		}
+		plan_free(&p);
+	}
+}
+
 static void test_too_many_kernel_arguments(void **state)
 {
 	auto_free char *fits = xasprintf(KERNEL("%s%01960d") "guest: {init: lean}\n", "", 0);
@@ -379,6 +418,7 @@ int main(void)
 		cmocka_unit_test(test_socket_path_too_long),
 		cmocka_unit_test(test_settings_text),
 		cmocka_unit_test(test_kernel_arguments),
+		cmocka_unit_test(test_arguments_of_the_guests_loader),
 		cmocka_unit_test(test_too_many_kernel_arguments),
 		cmocka_unit_test_setup_teardown(test_firmware_of_the_host, tmp_dir_make, tmp_dir_remove),
 		cmocka_unit_test(test_machine_text),

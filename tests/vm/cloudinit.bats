@@ -33,6 +33,9 @@ loader_seconds() {
 	awk "BEGIN { printf \"%.1f\", ${host%% *} - $ticks / $(getconf CLK_TCK) - ${guest%% *} }"
 }
 
+# settled COMMAND: once the agent has tuned what takes time; as root.
+settled() { deb sudo flock /run/lima/settle.lock "$@"; }
+
 kernel_is_known() { [ -e "$LIMA_HOME/deb/harvest/harvest.json" ]; }
 
 # by_loader: starts the instance until its own loader has been heard of; what start said is in $output.
@@ -66,6 +69,8 @@ template() {
 		param: {color: dark blue}
 		env: {TEA: oolong}
 		portForwards: [{guestPort: 8123, hostPort: $PORT}]
+		guest: {kernelArgs: [lima.test=1]}
+		tuning: {commit: 60, skipBootMenu: true, noCloudInitHotplug: true}
 		provision:
 		- {mode: user, script: "#!/bin/sh\necho user \$(id -un) \$PARAM_color \$XDG_RUNTIME_DIR >>/run/order"}
 		- {mode: system, script: "#!/bin/sh\necho system \$(id -un) \$PARAM_color \$TEA >>/run/order; echo >>/var/starts"}
@@ -89,6 +94,19 @@ template() {
 	equals "$(jq -r .args "$LIMA_HOME/deb/harvest/harvest.json")" \
 		"root=LABEL=root ro quiet no_timer_check console=tty0 console=ttyS0,115200"
 	echo "# machine to kernel: $(loader_seconds) s" >&3
+}
+
+@test "its GRUB is told our words and not to wait; cloud-init's hotplug and a getty without a console are off" {
+	equals "$(limactl-c list deb --json | jq -r .kernelArgs)" "console=ttyS0 quiet psi=1 panic=-1 no_timer_check lima.test=1"
+	local cfg
+	cfg=$(settled cat /boot/grub/grub.cfg)
+	contains "$cfg" " ro console=tty0 console=ttyS0,115200 quiet no_timer_check lima.begin psi=1 panic=-1 lima.test=1 lima.end"
+	contains "$cfg" "set timeout=0"
+	[[ $cfg != *"set timeout=2"* ]]
+	contains "$(deb cat /etc/default/grub)" GRUB_TIMEOUT=2
+	run ! deb systemctl is-active cloud-init-hotplugd.socket getty@tty1.service
+	equals "$output" $'inactive\ninactive'
+	run ! deb test -e /run/lima/setup.warnings
 }
 
 @test "user, key, host name, time zone, root and disk are the template's" {
@@ -134,7 +152,8 @@ user ada dark blue /run/user/4711"
 }
 
 @test "stop powers it off in order; the second start does again what is for every boot, and nothing else" {
-	local keys
+	local keys grub
+	grub=$(deb stat -c '%i %y' /boot/grub/grub.cfg)
 	keys=$(deb sudo sh -c 'cat /etc/ssh/ssh_host_*.pub; ls /var/lib/cloud/instances')
 	deb sudo sh -c 'echo kept >/mnt/lima-data/file'
 	limactl-c stop deb
@@ -147,17 +166,28 @@ user ada dark blue /run/user/4711"
 	equals "$(deb sudo wc -l /var/starts)" "2 /var/starts"
 	equals "$(deb cat /mnt/lima-data/file)" kept
 	equals "$(deb hostname)" lima-deb
+	# What was told to GRUB is not told again, so its menu is the one that the kernel was taken out with.
+	equals "$(settled stat -c '%i %y' /boot/grub/grub.cfg)" "$grub"
+	run deb sudo lima-guestagent setup --check
+	for key in tuning.{kernelArgs,commit,skipBootMenu,noCloudInitHotplug} getty; do contains "$output" "$key: in force"; done
 	deb sudo touch /boot/vmlinuz-new
 }
 
 @test "a changed template is another instance to cloud-init" {
 	limactl-c stop deb
-	limactl-c edit deb --tty=false --set '.user.shell = "/bin/sh" | .timezone = "Asia/Tokyo" | .param.color = "red"'
+	limactl-c edit deb --tty=false --set '.user.shell = "/bin/sh" | .timezone = "Asia/Tokyo" | .param.color = "red" |
+		.tuning = {} | .guest.kernelArgs = []'
 	start "third start" deb
 	equals "$(deb sudo sh -c 'ls /var/lib/cloud/instances | wc -l')" 2
 	equals "$(deb getent passwd ada)" "ada:x:4711:4711:Ada L.:/home/ada.guest:/bin/sh"
 	equals "$(deb date +%Z)" JST
 	contains "$(deb cat /run/order)" "system root red oolong"
+	# What it no longer asks for is taken back.
+	[[ $(settled cat /boot/grub/grub.cfg /etc/fstab) != *@(lima|set timeout=0|commit=)* ]]
+	contains "$(deb cat /boot/grub/grub.cfg)" "set timeout=2"
+	run ! deb sh -c 'ls /etc/default/grub.d | grep lima'
+	equals "$(deb systemctl is-active cloud-init-hotplugd.socket)" active
+	[[ $(deb cat /proc/cmdline) != *lima.test* ]]
 	limactl-c stop deb
 	file_system
 }
