@@ -229,14 +229,17 @@ struct ga_provision *ga_provision_start(struct ga *ga, void (*on_done)(struct ga
 	snprintf(dir, sizeof(dir), "%s/provision", ga->run_dir);
 	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
 		log_error("%s: %s", dir, strerror(errno));
-	if (done_on_file(p)) {
-		p->done = true;
-		return p;
-	}
 	p->watch.fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	if (p->watch.fd < 0 || inotify_add_watch(p->watch.fd, dir, IN_MOVED_TO | IN_CLOSE_WRITE) < 0 ||
 	    ga_loop_add(&ga->loop, &p->watch, EPOLLIN) < 0)
 		log_error("%s cannot be watched: %s", dir, strerror(errno));
+	/* A cloud guest's boot script does not wait for us: it may be through, or get there while the watch begins. */
+	if (done_on_file(p)) {
+		p->done = true;
+		ga_loop_close(&ga->loop, &p->watch);
+		on_done(ga);
+		return p;
+	}
 	/* In a cloud guest its boot script is the runner. */
 	if (strcmp(settings_get(ga->settings, "init", ""), "cloud") != 0)
 		start_runner(p);

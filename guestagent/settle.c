@@ -63,7 +63,9 @@ void settle_start(struct settle *s, struct ga *ga, const char *root)
 		return;
 	s->warned = warnings(&s->su);
 	lock = open(su_path(&s->su, LOCK, path), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-	pid = lock < 0 || flock(lock, LOCK_EX | LOCK_NB) < 0 ? -1 : fork();
+	if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+		return; /* the child of a daemon before us is at it */
+	pid = lock < 0 ? -1 : fork();
 	if (pid == 0)
 		child_main(s, lock);
 	if (pid < 0) {

@@ -13,7 +13,7 @@
 
 #define LOCK RUN_DIR "/settle.lock"
 
-static struct settle settle;
+static struct settle settle, again;
 static struct ga ga;
 static struct mux *host;
 static struct ap_boot boot;
@@ -59,9 +59,12 @@ static void exchange(void *ctx)
 		;
 }
 
-static void ignored(struct ga *g)
+static unsigned provisioned;
+
+static void on_provisioned(struct ga *g)
 {
-	(void)g;
+	assert_ptr_equal(g, &ga);
+	provisioned++;
 }
 
 /* A Debian guest whose GRUB waits for /go, and then fails or not. */
@@ -79,7 +82,6 @@ static int begin_guest(void **state)
 	snprintf(text, sizeof(text), "#!/bin/sh\nuntil [ -e %s/go ]; do sleep 0.05; done\necho new >\"$2\"\nexit $(cat %s/go)\n",
 		 root, root);
 	put("/usr/sbin/grub-mkconfig", text, 0755);
-	put(RUN_DIR "/provision/done", "", 0644);
 	put(RUN_DIR "/setup.warnings", "an old one\n", 0644);
 	set("init", "cloud");
 	set("tuning.skipBootMenu", "true");
@@ -93,8 +95,12 @@ static int begin_guest(void **state)
 	mux_carrier_open(ga.mux);
 	mux_carrier_open(host);
 	exchange(NULL);
-	ga.provision = ga_provision_start(&ga, ignored, &e);
+	/* The boot script was faster than the daemon. */
+	put(RUN_DIR "/provision/done", "", 0644);
+	provisioned = 0;
+	ga.provision = ga_provision_start(&ga, on_provisioned, &e);
 	assert_non_null(ga.provision);
+	assert_int_equal(provisioned, 1);
 	return 0;
 }
 
@@ -130,6 +136,8 @@ static void it_is_done_beside_the_daemon(void **state)
 	(void)state;
 	settle_start(&settle, &ga, root);
 	assert_int_equal(lock_now(), -1);
+	settle_start(&again, &ga, root); /* a daemon started anew */
+	assert_int_equal(again.child.pid, 0);
 	assert_string_equal(text_of("/boot/grub/grub.cfg"), "old\n");
 	put("/go", "0\n", 0644);
 	await_lock();
@@ -137,12 +145,22 @@ static void it_is_done_beside_the_daemon(void **state)
 	assert_int_equal(boot.phase, 0); /* nothing to be told */
 }
 
+static void too_late(struct ga_timer *t)
+{
+	(void)t;
+	fail_msg("the host was told nothing");
+}
+
 static void what_fails_is_told(void **state)
 {
+	struct ga_timer deadline = { .fn = too_late };
+
 	(void)state;
+	ga_timer_set(&ga.loop, &deadline, 20000);
 	put("/go", "4\n", 0644);
 	settle_start(&settle, &ga, root);
 	ga_loop_run(&ga.loop);
+	ga_timer_stop(&ga.loop, &deadline);
 	assert_int_equal(boot.phase, AP_BOOT_DONE);
 	assert_non_null(strstr(boot.detail, "/usr/sbin/grub-mkconfig ended with exit code 4"));
 	assert_int_equal(lock_now(), 0);
