@@ -80,6 +80,12 @@ static void kill_others(int signal, int wait_ms)
 		usleep(STEP_MS * 1000);
 }
 
+/* The kernel says it first. (To musl's hasmntopt() "errors=continue" has it too.) */
+static bool is_read_only(const struct mntent *m)
+{
+	return strcmp(m->mnt_opts, "ro") == 0 || strncmp(m->mnt_opts, "ro,", 3) == 0;
+}
+
 /* Whether a file system has something to lose: not the root (made read-only later, with every bind mount of it), not
  * what is read-only or lives in memory. Each needless unmount would wait for the kernel. */
 static bool must_unmount(const struct mntent *m, const char *root_device)
@@ -91,7 +97,7 @@ static bool must_unmount(const struct mntent *m, const char *root_device)
 	for (size_t i = 0; i < sizeof(volatile_types) / sizeof(volatile_types[0]); i++)
 		if (strcmp(m->mnt_type, volatile_types[i]) == 0)
 			return false;
-	return !hasmntopt(m, "ro") && strcmp(m->mnt_fsname, root_device) != 0;
+	return !is_read_only(m) && strcmp(m->mnt_fsname, root_device) != 0;
 }
 
 /* Newest first; what is busy stays, its journal does not lose by it. */

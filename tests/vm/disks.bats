@@ -41,6 +41,8 @@ box() { limactl-c shell box "$@"; }
 	contains "$(box sudo blkid /dev/vde)" 'LABEL="other"'
 	box sudo sh -c 'echo kept >/mnt/lima-data/file'
 	limactl-c stop box
+	contains "$(dumpe2fs -h "$LIMA_HOME/_disks/a-name-longer-than-a-serial/datadisk?offset=1048576" 2>&1)" \
+		"Filesystem state:         clean"
 	equals "$(limactl-c disk list --json data | grep -c '"instance":""')" 1
 	limactl-c disk resize data --size 3GiB
 	# In another order: the guest goes by the serial number.
