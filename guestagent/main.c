@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "guestagent/daemon.h"
+#include "guestagent/dhcp.h"
 #include "guestagent/provision.h"
 #include "guestagent/setup.h"
 #include "lib/settings.h"
@@ -36,6 +37,7 @@ static const struct {
 	{ "daemon", "serve the host agent", daemon_main },
 	{ "setup", "make the guest usable, at boot", setup_main },
 	{ "provision", "carry out what provision[] has of a mode", provision_main },
+	{ "dhcp", "take what udhcpc was told", dhcp_main },
 	{ "service", "become syslogd, containerd, dockerd or crond", service_main },
 	{ "shutdown", "stop the machine in order", shutdown_main },
 	{ "--version", "print the version", version_main },

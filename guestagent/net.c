@@ -1,4 +1,4 @@
-/* net.c - the guest's network by its known addresses: no DHCP, no wait, no process. */
+/* net.c - the guest's network by its known addresses: no DHCP, no wait, no process. By DHCP only where it has to be. */
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
@@ -13,6 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "guestagent/dhcp.h"
+#include "guestagent/net.h"
 #include "guestagent/setup_steps.h"
 #include "lib/cleanup.h"
 #include "lib/log.h"
@@ -52,6 +54,37 @@ static int add_default_route(int fd, struct in_addr gateway, struct err *e)
 	return 0;
 }
 
+int net_configure(const char *card, const struct net_address *a, struct err *e)
+{
+	auto_close int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return err_errno(e, "no sockets");
+	if (set_address(fd, card, SIOCSIFADDR, a->address, e) < 0 || set_address(fd, card, SIOCSIFNETMASK, a->mask, e) < 0 ||
+	    set_flags(fd, card, e) < 0)
+		return -1;
+	return a->gateway.s_addr ? add_default_route(fd, a->gateway, e) : 0;
+}
+
+int net_clear(const char *card, struct err *e)
+{
+	static const struct in_addr none;
+	auto_close int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return err_errno(e, "no sockets");
+	return set_flags(fd, card, e) < 0 ? -1 : set_address(fd, card, SIOCSIFADDR, none, e);
+}
+
+bool net_has_address(const char *card)
+{
+	auto_close int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ifreq r = { 0 };
+
+	snprintf(r.ifr_name, sizeof(r.ifr_name), "%s", card);
+	return fd >= 0 && ioctl(fd, SIOCGIFADDR, &r) == 0;
+}
+
 /* The first Ethernet card that is not virtual: eth0, unless somebody renames cards. */
 static int find_card(char name[IF_NAMESIZE], struct err *e)
 {
@@ -80,36 +113,50 @@ static int address_of(const struct setup *su, const char *key, const char *other
 	return 0;
 }
 
-/* The network tells its IPv6 routes; Docker makes the guest a router, which by default would listen to none. */
-static void accept_routes(const char *card)
+/* The network tells its IPv6 prefix and routes. alone: nobody else is on it who could have our address. */
+static void prepare_ipv6(const char *card, bool alone)
 {
-	char path[128];
-	auto_close int fd = -1;
+	static const char *const set[][2] = {
+		{ "router_solicitation_delay", "0" }, /* who asks at once has them at once */
+		{ "accept_ra", "2" },                 /* Docker makes the guest a router, which by default would listen to none */
+		{ "dad_transmits", "0" },             /* alone only, the last */
+	};
 
-	snprintf(path, sizeof(path), "/proc/sys/net/ipv6/conf/%s/accept_ra", card);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	/* A kernel without IPv6 has no such file. */
-	if (fd >= 0 && write(fd, "2", 1) < 0)
-		log_warn("%s: %s", path, strerror(errno));
+	for (size_t i = 0; i < sizeof(set) / sizeof(set[0]) - !alone; i++) {
+		auto_close int fd = -1;
+		char path[128];
+
+		snprintf(path, sizeof(path), "/proc/sys/net/ipv6/conf/%s/%s", card, set[i][0]);
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+		/* A kernel without IPv6 has no such file. */
+		if (fd >= 0 && write(fd, set[i][1], strlen(set[i][1])) < 0)
+			log_warn("%s: %s", path, strerror(errno));
+	}
 }
 
-static int card_up(const struct setup *su, int fd, struct err *e)
+static bool by_dhcp(const struct setup *su)
+{
+	return strcmp(settings_get(su->settings, "net.address", ""), "dhcp") == 0;
+}
+
+static int card_up(const struct setup *su, struct err *e)
 {
 	unsigned long long prefix = su_number(su, "net.prefix", 24);
-	struct in_addr address, gateway, mask;
+	struct net_address a;
 	char card[IF_NAMESIZE];
 
+	if (find_card(card, e) < 0)
+		return -1;
+	prepare_ipv6(card, !by_dhcp(su));
+	if (by_dhcp(su))
+		return dhcp_start(su, card, e);
 	if (prefix < 1 || prefix > 32)
 		return err_set(e, ERR_INVALID, "net.prefix is not 1 to 32");
-	mask.s_addr = htonl(0xffffffffu << (32 - prefix));
-	if (address_of(su, "net.address", "10.0.2.15", &address, e) < 0 ||
-	    address_of(su, "net.gateway", "10.0.2.2", &gateway, e) < 0 || find_card(card, e) < 0)
+	a.mask.s_addr = htonl(0xffffffffu << (32 - prefix));
+	if (address_of(su, "net.address", "10.0.2.15", &a.address, e) < 0 ||
+	    address_of(su, "net.gateway", "10.0.2.2", &a.gateway, e) < 0)
 		return -1;
-	accept_routes(card);
-	if (set_address(fd, card, SIOCSIFADDR, address, e) < 0 || set_address(fd, card, SIOCSIFNETMASK, mask, e) < 0 ||
-	    set_flags(fd, card, e) < 0)
-		return -1;
-	return add_default_route(fd, gateway, e);
+	return net_configure(card, &a, e);
 }
 
 /* net.dns as lines of a resolv.conf; a word that is no address would make it unreadable. */
@@ -199,19 +246,17 @@ int net_up(const struct setup *su, struct err *e)
 
 	if (fd < 0)
 		return err_errno(e, "no sockets");
-	if (set_flags(fd, "lo", e) < 0 || net_dns(su, e) < 0)
+	/* The network's own name servers come with its address. */
+	if (set_flags(fd, "lo", e) < 0 || (!by_dhcp(su) && net_dns(su, e) < 0))
 		return -1;
-	return card_up(su, fd, e);
+	return card_up(su, e);
 }
 
 int net_up_if_down(const struct setup *su, struct err *e)
 {
-	auto_close int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct ifreq r = { 0 };
+	char card[IF_NAMESIZE];
 
-	if (fd < 0)
-		return err_errno(e, "no sockets");
-	if (find_card(r.ifr_name, e) < 0)
+	if (find_card(card, e) < 0)
 		return -1;
-	return ioctl(fd, SIOCGIFADDR, &r) < 0 ? net_up(su, e) : 0;
+	return net_has_address(card) ? 0 : net_up(su, e);
 }

@@ -26,7 +26,7 @@
  *   engine                 "true": the second disk is an engine disk (squashfs); link it into place
  *   containerd.disk        serial number of the disk with containerd's archive, see guestagent/containerd.h
  *   docker                 "true": keep containerd and dockerd running
- *   net.address            default 10.0.2.15
+ *   net.address            default 10.0.2.15; "dhcp": what the network says, with prefix, gateway and name servers
  *   net.prefix             default 24
  *   net.gateway            default 10.0.2.2
  *   net.dns                addresses of name servers, a space between; default 10.0.2.3

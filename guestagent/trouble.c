@@ -37,6 +37,15 @@ void trouble_note(const struct setup *su, const char *what, const char *fmt, ...
 		log_error("%s", e.msg);
 }
 
+void trouble_over(const struct setup *su, const char *what)
+{
+	char path[SU_PATH_MAX], full[SU_PATH_MAX];
+
+	snprintf(path, sizeof(path), RUN_DIR FOLDER "/%s", what);
+	if (unlink(su_path(su, path, full)) < 0 && errno != ENOENT)
+		log_error("%s: %s", full, strerror(errno));
+}
+
 /* --- the daemon's side --- */
 
 struct told {

@@ -13,6 +13,7 @@ enum { TROUBLES_MAX = 16 }; /* more are not told */
 
 /* what: a name, of a program (`agent service NAME`) or of anything else; it becomes a file's name. */
 void trouble_note(const struct setup *su, const char *what, const char *fmt, ...) ERR_FMT(3, 4);
+void trouble_over(const struct setup *su, const char *what);
 
 struct ga_troubles;
 

@@ -145,10 +145,11 @@ static void add_cdroms(struct args *a, const struct plan *p)
 	}
 }
 
-/* Outward only: ports of the guest are reached through the agent. A seed names addresses of Lima's network. Without IPv6 slirp has no router advertisements to send, so it wakes up for traffic only. */
+/* Outward only: ports of the guest are reached through the agent. A seed names addresses of Lima's network. IPv6 costs a
+ * router's advertisement every 200 to 600 s (docs/tuning.md). */
 static void add_net(struct args *a, const struct plan *p)
 {
-	option(a, "-netdev", xasprintf("user,id=net0,ipv6=off%s",
+	option(a, "-netdev", xasprintf("user,id=net0%s",
 				       p->seed ? ",net=" PLAN_NET ",dhcpstart=" PLAN_NET_ADDRESS : ""));
 	option(a, "-device", p->mac ? xasprintf("virtio-net-pci,netdev=net0,romfile=,mac=%s", p->mac) :
 				      xstrdup("virtio-net-pci,netdev=net0,romfile="));

@@ -1,11 +1,12 @@
 /* guest.c - a static helper the tests put into the guest: servers of one kind each, and a clock.
- *   helper echo PORT          TCP echo, half-close kept
+ *   helper echo PORT [ADDRESS]   TCP echo, half-close kept; ADDRESS: an IPv6 one
  *   helper half PORT          reads to the end of the input, then answers "GOT <bytes>\n"
  *   helper answer SOCK FIRST COUNT   stand-in for the Docker daemon: each connection on the unix socket SOCK
  *                             opens the next TCP port (FIRST, FIRST+1, …, COUNT of them) and only then answers it;
  *                             "-PORT" as the request closes that port and then answers
  *   helper now                microseconds since 1970
  */
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
@@ -29,6 +30,19 @@ static int listen_tcp(int port)
 
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	if (fd < 0 || bind(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0 || listen(fd, 1024) < 0)
+		die("listen");
+	return fd;
+}
+
+/* Only what comes by IPv6. */
+static int listen_tcp6(int port, const char *address)
+{
+	struct sockaddr_in6 sa = { .sin6_family = AF_INET6, .sin6_port = htons((unsigned short)port) };
+	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
+
+	setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one));
+	if (fd < 0 || inet_pton(AF_INET6, address, &sa.sin6_addr) != 1 || bind(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0 ||
+	    listen(fd, 1024) < 0)
 		die("listen");
 	return fd;
 }
@@ -110,6 +124,8 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	if (argc == 3 && !strcmp(argv[1], "echo"))
 		serve(listen_tcp(atoi(argv[2])), echo);
+	else if (argc == 4 && !strcmp(argv[1], "echo"))
+		serve(listen_tcp6(atoi(argv[2]), argv[3]), echo);
 	else if (argc == 3 && !strcmp(argv[1], "half"))
 		serve(listen_tcp(atoi(argv[2])), half);
 	else if (argc == 5 && !strcmp(argv[1], "answer"))

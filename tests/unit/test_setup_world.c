@@ -1,6 +1,12 @@
 /* Steps of `agent setup` that tell the guest of the world around it: hosts, name servers, time zone, certificates. */
 #include "tests/unit/setup_root.h"
 
+#include <arpa/inet.h>
+#include <stdlib.h>
+
+#include "guestagent/dhcp.h"
+#include "guestagent/trouble.h"
+
 /* --- hosts and name servers --- */
 
 static void test_hosts_of_the_template(void **state)
@@ -54,6 +60,97 @@ static void test_name_servers_of_dhcp_clients(void **state)
 	assert_int_equal(net_dns_clients(&su, &e), 0);
 	assert_string_equal(text_of("/etc/dhcpcd.conf"), "duid\n");
 	assert_string_equal(text_of("/etc/udhcpc/udhcpc.conf"), "");
+}
+
+/* --- DHCP --- */
+
+static const char *const dhcp_names[] = { "interface", "ip", "subnet", "router", "dns" };
+enum { DHCP_NAMES = sizeof(dhcp_names) / sizeof(dhcp_names[0]) };
+
+/* What udhcpc says, in the order of the names; NULL: not at all. */
+static int lease(struct dhcp_lease *l, const char *const said[DHCP_NAMES], struct err *e)
+{
+	for (size_t i = 0; i < DHCP_NAMES; i++)
+		assert_int_equal(said[i] ? setenv(dhcp_names[i], said[i], 1) : unsetenv(dhcp_names[i]), 0);
+	return dhcp_lease_read(l, e);
+}
+
+static bool is_address(struct in_addr a, const char *text)
+{
+	char got[INET_ADDRSTRLEN];
+
+	return strcmp(inet_ntop(AF_INET, &a, got, sizeof(got)), text) == 0;
+}
+
+static void test_lease(void **state)
+{
+	static const char *const whole[] = { "eth0", "192.168.64.7", "255.255.255.0", "192.168.64.1 192.168.64.2",
+					     "192.168.64.1 nonsense 9.9.9.9" };
+	static const char *const least[] = { "eth0", "10.1.2.3", "255.255.255.255", NULL, NULL };
+	struct dhcp_lease l;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(lease(&l, whole, &e), 0);
+	assert_string_equal(l.card, "eth0");
+	assert_true(is_address(l.address, "192.168.64.7") && is_address(l.mask, "255.255.255.0"));
+	assert_true(is_address(l.router, "192.168.64.1"));
+	assert_int_equal(l.dns_count, 2);
+	put("/etc/resolv.conf", "search example.org\n", 0644);
+	assert_int_equal(dhcp_name_servers(&su, &l, &e), 0);
+	assert_non_null(strstr(text_of("/etc/resolv.conf"), "search example.org\n# lima: begin"));
+	assert_non_null(strstr(text_of("/etc/resolv.conf"), "nameserver 192.168.64.1\nnameserver 9.9.9.9\n# lima: end"));
+	/* The template's own are what is asked. */
+	set("net.dns", "192.0.2.1");
+	assert_int_equal(dhcp_name_servers(&su, &l, &e), 0);
+	assert_null(strstr(text_of("/etc/resolv.conf"), "9.9.9.9"));
+	assert_non_null(strstr(text_of("/etc/resolv.conf"), "nameserver 192.0.2.1\n"));
+	settings.count = 0;
+	assert_int_equal(lease(&l, least, &e), 0);
+	assert_true(!l.router.s_addr && !l.dns_count);
+	assert_int_equal(dhcp_name_servers(&su, &l, &e), 0); /* those of before stay */
+	assert_non_null(strstr(text_of("/etc/resolv.conf"), "nameserver 192.0.2.1\n"));
+}
+
+static void test_bad_leases(void **state)
+{
+	static const struct {
+		const char *said[DHCP_NAMES], *words;
+	} rows[] = {
+		{ { NULL, "10.0.0.2", "255.0.0.0" }, "udhcpc names no network card" },
+		{ { "a-name-longer-than-any-card", "10.0.0.2", "255.0.0.0" }, "udhcpc names no network card" },
+		{ { "eth0", NULL, "255.0.0.0" }, "ip, \"\", is no IPv4 address" },
+		{ { "eth0", "10.0.0.2;reboot", "255.0.0.0" }, "ip, \"10.0.0.2;reboot\", is no IPv4 address" },
+		{ { "eth0", "10.0.0.2", "24" }, "subnet, \"24\", is no IPv4 address" },
+		{ { "eth0", "10.0.0.2", "255.0.255.0" }, "subnet, \"255.0.255.0\", is no network mask" },
+		{ { "eth0", "10.0.0.2", "0.0.0.0" }, "subnet, \"0.0.0.0\", is no network mask" },
+		{ { "eth0", "10.0.0.2", "255.0.0.0", "fe80::1" }, "router, \"fe80::1\", is no IPv4 address" },
+		{ { "eth0", "192.168.0.2", "255.255.0.0", "192.168.100.1001" }, "router, \"192.168.100.1001\", is no IPv4 address" },
+		{ { "eth0", "10.0.0.2", "255.0.0.0", " 10.0.0.1" }, "router, \" 10.0.0.1\", is no IPv4 address" },
+	};
+	static const char *const many[] = { "eth0", "10.0.0.2", "255.0.0.0", "10.0.0.1",
+					    "1.1.1.1 1.1.1.1 1.1.1.1 1.1.1.1 1.1.1.1 1.1.1.1 1.1.1.1 1.1.1.1 1.1.1.1 1.1.1.1  1.1.1.1" };
+	struct dhcp_lease l;
+	struct err e;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		assert_int_equal(lease(&l, rows[i].said, &e), -1);
+		if (!strstr(e.msg, rows[i].words))
+			fail_msg("\"%s\" is not in \"%s\"", rows[i].words, e.msg);
+	}
+	assert_int_equal(lease(&l, many, &e), 0);
+	assert_int_equal(l.dns_count, 8);
+}
+
+static void test_trouble_that_is_over(void **state)
+{
+	(void)state;
+	trouble_note(&su, "network", "no DHCP server has answered yet");
+	assert_int_equal(access(at(RUN_DIR "/trouble/network"), F_OK), 0);
+	trouble_over(&su, "network");
+	trouble_over(&su, "network");
+	assert_int_equal(access(at(RUN_DIR "/trouble/network"), F_OK), -1);
 }
 
 /* --- time zone --- */
@@ -263,6 +360,9 @@ int main(void)
 		T(test_hosts_of_the_template),
 		T(test_name_servers),
 		T(test_name_servers_of_dhcp_clients),
+		T(test_lease),
+		T(test_bad_leases),
+		T(test_trouble_that_is_over),
 		T(test_zone_of_the_guest),
 		T(test_zone_of_the_host),
 		T(test_zones_that_nobody_knows),

@@ -9,6 +9,7 @@ setup_file() {
 		guest: {init: lean}
 	YAML
 }
+HOST_PORT=18765
 teardown() { limactl-c delete -f l >/dev/null 2>&1 || true; }
 teardown_file() { vm_stop; }
 
@@ -36,6 +37,15 @@ fails_with() {
 	no_start "the guest powered itself off before it was ready; it says: the guest cannot boot: $1" "${2:-$LIMA_HOME/lean.yaml}"
 }
 
+# is_degraded WORDS: the start of l with l.yaml says this, soon, of a guest that can be looked into.
+is_degraded() {
+	local begun=$SECONDS
+	run -1 limactl-c start --tty=false --name=l "$LIMA_HOME/l.yaml"
+	contains "$output" "runs, but is degraded: $1"
+	((SECONDS - begun < 90))
+	l true
+}
+
 # boot_script: a template l.yaml with standard input as a script of mode boot.
 boot_script() {
 	printf 'provision:\n- mode: boot\n  script: |\n    #!/bin/sh\n' | cat "$LIMA_HOME/lean.yaml" - >"$LIMA_HOME/l.yaml"
@@ -56,6 +66,17 @@ boot_script() {
 		l grep -q "^$module " /proc/modules
 	done
 	contains "$(l ip -6 addr show eth0)" fe80:
+	contains "$(l ip -6 route)" "default via fe80::2 dev eth0"
+	# As early as the first script, and the host is reached by it.
+	run -0 l sudo cat /root/early
+	grep -q '^fec0000000000000.* eth0$' <<<"$output"
+	grep -q '^00000000000000000000000000000001 .* lo$' <<<"$output"
+	echo "by IPv6" >"$BATS_TEST_TMPDIR/page"
+	python3 -m http.server --directory "$BATS_TEST_TMPDIR" --bind ::1 "$HOST_PORT" >/dev/null 2>&1 &
+	local server=$!
+	wait_until 20 curl -sSf "http://[::1]:$HOST_PORT/page"
+	equals "$(l wget -qO- "http://[fec0::2]:$HOST_PORT/page")" "by IPv6"
+	kill "$server"
 	equals "$(l cat /proc/sys/net/ipv6/conf/eth0/accept_ra)" 2
 	contains "$(l cat /sys/fs/cgroup/cgroup.subtree_control)" memory
 	# Before the first program, so that none ever waits for it.
@@ -64,7 +85,27 @@ boot_script() {
 	run ! l test -e /run/lima/setup.warnings
 	# What nobody waits for is taken away by init.
 	l sh -c '(sleep 0.1 & exec sh -c "exit 0") & sleep 1'
-	equals "$(l sh -c 'ps -o stat | grep -c "^Z"' || true)" 0
+	wait_until 5 l sh -c '! ps -o stat | grep "^Z"'
+}
+
+@test "an address by DHCP, where the network's is not known beforehand" {
+	own_install
+	sed -i '2i echo net.address=dhcp >>/lima/settings' "$LIMA_HOME/_install/share/limactl-c/provision/lean/init"
+	limactl-c start --tty=false --name=l "$LIMA_HOME/lean.yaml"
+	contains "$(l ip -4 addr show eth0)" 10.0.2.15/24
+	contains "$(l ip -4 route)" "default via 10.0.2.2 dev eth0"
+	contains "$(l cat /etc/resolv.conf)" "nameserver 10.0.2.3"
+	l pgrep -x udhcpc
+	run ! l test -e /run/lima/setup.warnings
+	# The lease is lost, then comes back.
+	l sudo sh -c 'interface=eth0 /run/lima/dhcp deconfig'
+	equals "$(l ip -4 addr show eth0)" ""
+	l sudo pkill -USR1 -x udhcpc
+	wait_until 20 l sh -c 'ip -4 route | grep "default via 10.0.2.2 dev eth0"'
+	limactl-c stop l
+	sed 's/^guest:.*/guest: {init: lean, kernelArgs: [module_blacklist=af_packet]}/' "$LIMA_HOME/lean.yaml" >"$LIMA_HOME/l.yaml"
+	limactl-c delete l
+	is_degraded "network: udhcpc ended with exit code 1"
 }
 
 @test "the agent takes less than a mebibyte, and sleeps while nothing happens" {
@@ -110,6 +151,57 @@ boot_script() {
 	vm_stop
 }
 
+# container_that_says: one that writes "told" into the guest's /var/tmp/ended when it is told to end, and then takes two seconds.
+container_that_says() {
+	guest sudo rm -f /var/tmp/ended /var/tmp/begun
+	guest docker run -d -v /var/tmp:/h busybox /bin/sh -c \
+		'trap "echo told >/h/ended; /bin/busybox sleep 2; echo done >>/h/ended; exit 0" TERM; >/h/begun; while :; do /bin/busybox sleep 1; done'
+	wait_until 30 guest test -e /var/tmp/begun
+}
+vm_stopped() { [ "$(limactl-c list vm --json | jq -r .status)" = Stopped ]; }
+sigterm() { kill -TERM "$(ha_pid vm)"; }
+
+@test "the power button and SIGTERM: containers end as they like, file systems are clean, the machine is off" {
+	local how
+	for how in "limactl-c stop vm" sigterm; do
+		vm_restore
+		container_that_says
+		$how
+		wait_until 60 vm_stopped
+		run ! grep -q "killed" <(tail -n 3 "$LIMA_HOME/vm/ha.stderr.log")
+		qemu-img convert -O raw "$LIMA_HOME/vm/disk" "$BATS_TEST_TMPDIR/raw"
+		run -0 e2fsck -fn "$BATS_TEST_TMPDIR/raw"
+		run ! grep -q needs_recovery <(dumpe2fs -h "$BATS_TEST_TMPDIR/raw" 2>/dev/null)
+		equals "$(debugfs -R 'cat /var/tmp/ended' "$BATS_TEST_TMPDIR/raw" 2>/dev/null)" $'told\ndone'
+		rm "$BATS_TEST_TMPDIR/raw"
+	done
+}
+
+@test "SIGTERM to init: the same, and the guest boots again" {
+	vm_restore
+	container_that_says
+	guest sudo kill -TERM 1
+	wait_until 120 guest sh -c 'awk "{ exit \$1 > 100 }" /proc/uptime && docker ps'
+	equals "$(guest cat /var/tmp/ended)" $'told\ndone'
+	run ! guest sh -c 'sudo dmesg | grep "EXT4-fs (vda).*recover"'
+	equals "$(control vm GET status | jq .degraded)" false
+	vm_stop
+}
+
+@test "a program of the guest on [::1] or [::] is reached from the host" {
+	vm_restore
+	guest sh -c 'helper echo 22061 ::1 >/dev/null 2>&1 & helper echo 22062 :: >/dev/null 2>&1 &'
+	local port
+	for port in 22061 22062; do
+		wait_until 10 open_port $port
+		exec 7<>/dev/tcp/127.0.0.1/$port
+		echo "to $port" >&7
+		equals "$(timeout 10 head -n 1 <&7)" "to $port"
+		exec 7<&-
+	done
+	vm_stop
+}
+
 @test "containerd or dockerd alone is killed: containers can be run again" {
 	local program
 	vm_restore
@@ -133,7 +225,7 @@ no_trouble() { [ -z "$(troubles)" ]; }
 	wait_until 60 is_told "dockerd: it ended too soon, 4 times"
 	equals "$(guest logread | sed -n 's/.*dockerd ended too soon, . times; trying again in //p' | head -n 3 | tr '\n' ' ')" "1 s 2 s 4 s "
 	grep -q "dockerd: it ended too soon, 3 times" "$LIMA_HOME/vm/ha.stderr.log"
-	equals "$(guest sh -c 'ps -o stat | grep -c "^Z"' || true)" 0
+	wait_until 5 guest sh -c '! ps -o stat | grep "^Z"'
 	guest sudo rm /etc/docker/daemon.json
 	wait_until 90 guest docker ps
 	wait_until 90 no_trouble
@@ -145,15 +237,6 @@ no_trouble() { [ -z "$(troubles)" ]; }
 engine_template() {
 	sed "s|^  engineDisk:.*|  engineDisk: \"$1\"|" "${BATS_TEST_DIRNAME%/tests/vm}/templates/minimal-docker-offline.yaml" \
 		>"$LIMA_HOME/l.yaml"
-}
-
-# is_degraded WORDS: the start of l with l.yaml says this, soon, of a guest that can be looked into.
-is_degraded() {
-	local begun=$SECONDS
-	run -1 limactl-c start --tty=false --name=l "$LIMA_HOME/l.yaml"
-	contains "$output" "runs, but is degraded: $1"
-	((SECONDS - begun < 90))
-	l true
 }
 
 @test "an engine disk with nothing on it: degraded, with the reason" {
