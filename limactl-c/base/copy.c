@@ -101,7 +101,7 @@ static int copy_link(const char *from, const char *to, struct err *e)
 
 	if (!target)
 		return err_errno(e, "read link %s", from);
-	return symlink(target, to) < 0 ? err_errno(e, "create %s", to) : 0;
+	return symlink(target, to) < 0 ? fs_error("create", to, e) : 0;
 }
 
 static int copy_folder(const char *from, const char *to, enum copy_what (*what)(const char *name), int depth,
@@ -116,7 +116,7 @@ static int copy_one(const char *from, const char *to, enum copy_what what, int d
 		return err_errno(e, "%s", from);
 	if (S_ISDIR(st.st_mode)) {
 		if (mkdir(to, 0700) < 0)
-			return err_errno(e, "create folder %s", to);
+			return fs_error("create folder", to, e);
 		if (copy_folder(from, to, ask, depth + 1, e) < 0)
 			return -1;
 		return chmod(to, st.st_mode & 07777) < 0 ? err_errno(e, "%s", to) : 0;

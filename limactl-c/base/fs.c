@@ -24,7 +24,7 @@ int fs_mkdir(const char *path, mode_t mode, struct err *e)
 	if (mkdir(path, mode) == 0)
 		return 0;
 	if (errno != EEXIST)
-		return err_errno(e, "create folder %s", path);
+		return fs_error("create folder", path, e);
 	if (stat(path, &st) == 0 && !S_ISDIR(st.st_mode))
 		return err_set(e, ERR_EXISTS, "%s is there and is not a folder", path);
 	return 0;
@@ -73,15 +73,33 @@ int fs_sync_parent(const char *path, struct err *e)
 	return fs_sync_dir(dir, e);
 }
 
-int fs_write_error(const char *path, struct err *e)
+bool fs_is_full(int errnum)
+{
+	return errnum == ENOSPC || errnum == EDQUOT;
+}
+
+int fs_error(const char *doing, const char *path, struct err *e)
 {
 	int saved = errno;
 
-	if (saved != ENOSPC && saved != EDQUOT)
-		return err_errno(e, "cannot write %s", path);
+	if (!fs_is_full(saved))
+		return err_errno(e, "%s %s", doing, path);
 	err_set(e, ERR_SYS, "no free disk space for %s", path);
 	e->errnum = saved;
 	return -1;
+}
+
+int fs_write_error(const char *path, struct err *e)
+{
+	return fs_error("cannot write", path, e);
+}
+
+int fs_told_full(const char *path, struct err *e)
+{
+	if (!strstr(e->msg, strerror(ENOSPC)))
+		return -1;
+	errno = ENOSPC;
+	return fs_write_error(path, e);
 }
 
 int fs_write_atomic(const char *path, const void *p, size_t n, mode_t mode, struct err *e)
@@ -152,7 +170,7 @@ int fs_open_log(const char *path, struct err *e)
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_errno(e, "open %s", path);
+		return fs_error("open", path, e);
 	if (!S_ISREG(st.st_mode))
 		return err_set(e, ERR_INVALID, "%s is not a regular file", path);
 	return steal_fd(&fd);

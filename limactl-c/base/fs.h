@@ -22,8 +22,13 @@ int fs_write_atomic(const char *path, const void *p, size_t n, mode_t mode, stru
 int fs_sync_dir(const char *dir, struct err *e);
 int fs_sync_parent(const char *path, struct err *e); /* of the folder path is in */
 
+bool fs_is_full(int errnum); /* of a disk without room, or a quota without */
+
 /* The sentence for a failed write, by errno: a full disk is named as such. -1. */
 int fs_write_error(const char *path, struct err *e);
+int fs_error(const char *doing, const char *path, struct err *e); /* of another deed: "create folder" */
+/* What another program that was to write path said is in e: a full disk is named likewise. -1. */
+int fs_told_full(const char *path, struct err *e);
 
 char *fs_parent(const char *path); /* the folder path is in, malloc'd; "." for a name alone */
 

@@ -42,7 +42,7 @@ static char *work_folder(const char *dir, struct err *e)
 	if (fs_mkdirs(parent, 0755, e) < 0)
 		return NULL;
 	if (!mkdtemp(work))
-		return err_errno(e, "%s", work), NULL;
+		return fs_error("create folder", work, e), NULL;
 	return steal(&work);
 }
 
@@ -53,7 +53,7 @@ static int finish(const char *work, const char *dir, struct err *e)
 
 	if (rename(work, dir) == 0)
 		return 0;
-	err_errno(e, "%s", dir);
+	fs_error("create", dir, e);
 	fs_remove_tree(work, &none);
 	return fs_exists(dir) ? 0 : -1;
 }

@@ -8,6 +8,7 @@
 
 #include "lib/cleanup.h"
 #include "lib/io.h"
+#include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/base/spawn.h"
 #include "limactl-c/cli/say.h"
@@ -74,13 +75,13 @@ static int run_editor(const char *path, struct err *e)
 	return 0;
 }
 
-static int write_copy(int fd, const char *about, const struct buf *text, struct err *e)
+static int write_copy(int fd, const char *path, const char *about, const struct buf *text, struct err *e)
 {
 	static const char note[] = "Lines like this one are not kept; an empty file changes nothing.";
 	auto_free char *head = xasprintf(MARK "%s\n" MARK "%s\n", about, note);
 
 	if (io_write_full(fd, head, strlen(head)) < 0 || io_write_full(fd, text->len ? text->data : "", text->len) < 0)
-		return err_errno(e, "copy for the editor");
+		return fs_write_error(path, e);
 	return 0;
 }
 
@@ -102,8 +103,8 @@ int edit_in_editor(const char *about, const struct buf *text, struct buf *out, s
 	int rc;
 
 	if (fd < 0)
-		return err_errno(e, "create %s", path);
-	rc = write_copy(fd, about, text, e) < 0 || run_editor(path, e) < 0 || io_read_file(path, out, e) < 0 ? -1 : 0;
+		return fs_error("create", path, e);
+	rc = write_copy(fd, path, about, text, e) < 0 || run_editor(path, e) < 0 || io_read_file(path, out, e) < 0 ? -1 : 0;
 	unlink(path);
 	if (rc == 0)
 		drop_marked(out);

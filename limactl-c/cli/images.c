@@ -196,7 +196,7 @@ int images_grow(const struct plan *p, const struct plan *former, struct err *e)
 
 	if (!p->disks || p->disk[0].name || !former->disks || p->disk_size <= former->disk_size || !fs_exists(p->disk[0].path))
 		return 0;
-	return qemu_img(argv, e) == 0 ? 0 : err_wrap(e, "cannot make the disk larger");
+	return qemu_img(argv, p->disk[0].path, e) == 0 ? 0 : err_wrap(e, "cannot make the disk larger");
 }
 
 /* What UEFI remembers is the instance's: made once. An empty store has the size of aarch64's flash. */
@@ -212,11 +212,11 @@ static int make_vars(const struct plan *p, struct err *e)
 		return -1;
 	/* The copy has its template's mode, which may be that of a file nobody writes to. */
 	if (p->vars_template && chmod(tmp, 0600) < 0)
-		return err_errno(e, "%s", tmp);
+		return fs_write_error(tmp, e);
 	fd = open(tmp, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	if (fd < 0 || (!p->vars_template && ftruncate(fd, VARS_SIZE) < 0) || fsync(fd) < 0)
-		return err_errno(e, "%s", tmp);
-	return rename(tmp, p->vars) < 0 ? err_errno(e, "%s", p->vars) : 0;
+		return fs_write_error(tmp, e);
+	return rename(tmp, p->vars) < 0 ? fs_write_error(p->vars, e) : 0;
 }
 
 int images_prepare(const struct plan *p, struct err *e)

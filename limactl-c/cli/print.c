@@ -1,12 +1,15 @@
 #include "limactl-c/cli/print.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/cleanup.h"
 #include "lib/io.h"
+#include "limactl-c/base/fs.h"
 #include "limactl-c/yaml/emit.h"
 
 enum { OUTPUT_MAX = 64 << 20 };
@@ -38,16 +41,32 @@ int print_nodes(const struct yq_result *r, enum print_form form, struct err *e)
 	return 0;
 }
 
-/* Not by a new file in its place: it may be a device. */
+static int write_all(int fd, const char *path, const struct buf *text, struct err *e)
+{
+	return text->len && io_write_full(fd, text->data, text->len) < 0 ? fs_write_error(path, e) : 0;
+}
+
+static mode_t new_mode(void)
+{
+	mode_t mask = umask(022);
+
+	umask(mask);
+	return 0644 & ~mask;
+}
+
+/* A file appears, or is replaced, whole. What is none (a device, a link), or lies where nothing new may be, is written to. */
 int print_to(const char *path, const struct buf *text, struct err *e)
 {
-	bool standard = !strcmp(path, "-");
-	auto_close int file = standard ? -1 : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	int fd = standard ? STDOUT_FILENO : file;
+	auto_free char *dir = fs_parent(path);
+	bool is_new = access(path, F_OK) < 0 && errno == ENOENT;
+	auto_close int fd = -1;
+	struct stat st;
 
-	if (fd < 0)
-		return err_errno(e, "open %s", path);
-	if (text->len && io_write_full(fd, text->data, text->len) < 0)
-		return err_errno(e, "write %s", standard ? "standard output" : path);
-	return 0;
+	if (!strcmp(path, "-"))
+		return write_all(STDOUT_FILENO, "standard output", text, e);
+	if (lstat(path, &st) < 0 ? is_new : S_ISREG(st.st_mode) && access(path, W_OK) == 0 && access(dir, W_OK) == 0)
+		return fs_write_atomic(path, text->len ? text->data : "", text->len,
+				       is_new ? new_mode() : st.st_mode & 0777, e);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	return fd < 0 ? err_errno(e, "open %s", path) : write_all(fd, path, text, e);
 }

@@ -69,9 +69,13 @@ static int make_pair(const char *dir, const char *private, const char *public, s
 	if (fs_exists(public))
 		return 0;
 	unlink(tmp); /* of one that was killed */
-	if (spawn_run(&s, NULL, e) != 0)
-		return err_wrap(e, "ssh-keygen");
-	return rename(tmp, private) < 0 || rename(tmp_pub, public) < 0 ? err_errno(e, "%s", private) : 0;
+	if (spawn_run(&s, NULL, e) != 0) {
+		unlink(tmp);
+		unlink(tmp_pub);
+		err_wrap(e, "ssh-keygen");
+		return fs_told_full(private, e);
+	}
+	return rename(tmp, private) < 0 || rename(tmp_pub, public) < 0 ? fs_write_error(private, e) : 0;
 }
 
 static int take_own(struct pubkeys *k, const char *lima_home, struct err *e)

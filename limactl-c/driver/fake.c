@@ -151,8 +151,11 @@ static int launch(struct vm *vm, struct err *e)
 	pid_t pid;
 
 	lock = inst_lock(&(struct inst){ p->name, p->dir }, true, false, e);
-	if (lock < 0 || vm_disks_lock(&vm->disks, p, &s, e) < 0 || (listener = sock_listen_unix(sock, 0600, e)) < 0)
+	if (lock < 0 || vm_disks_lock(&vm->disks, p, &s, e) < 0)
 		return -1;
+	listener = sock_listen_unix(sock, 0600, e);
+	if (listener < 0)
+		return fs_told_full(sock, e);
 	fs_rotate(log, FAKE_LOG_MAX);
 	s.fd[0] = lock;
 	s.fd[1] = listener;

@@ -34,7 +34,7 @@ static int listen_all(const struct vm *vm, struct spawn *s, struct err *e)
 		int fd = sock_listen_unix(path, 0600, e);
 
 		if (fd < 0)
-			return -1;
+			return fs_told_full(path, e);
 		s->fd[sockets[i].fd - QEMU_FD_LOCK] = fd;
 	}
 	return 0;

@@ -10,6 +10,7 @@
 #include "lib/cleanup.h"
 #include "lib/sock.h"
 #include "limactl-c/base/jsonx.h"
+#include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/hostagent/http.h"
 #include "limactl-c/hostagent/listen.h"
@@ -308,7 +309,7 @@ struct api *api_new(struct loop *l, struct ha *ha, const char *path, struct err 
 	struct api *a;
 
 	if (fd < 0)
-		return NULL;
+		return fs_told_full(path, e), NULL;
 	a = xcalloc(1, sizeof(*a));
 	*a = (struct api){ .loop = l, .ha = ha, .path = xstrdup(path), .fd = fd };
 	a->watch = watch_new(l, fd, on_connection, a);

@@ -63,7 +63,7 @@ static void drop_target(struct copies *c)
 static int put_target(struct copies *c, const char *path, struct err *e)
 {
 	if (fsync(c->run.out_fd) < 0 || rename(c->tmp, path) < 0)
-		return err_errno(e, "cannot write %s", path);
+		return fs_write_error(path, e);
 	free(steal(&c->tmp));
 	return fs_sync_parent(path, e);
 }

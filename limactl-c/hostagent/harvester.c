@@ -8,6 +8,7 @@
 
 #include "lib/cleanup.h"
 #include "lib/log.h"
+#include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/hostagent/run.h"
 #include "limactl-c/store/harvest.h"
@@ -82,7 +83,7 @@ static int fetch(struct harvester *h, enum step step, struct err *e)
 
 	h->run.out_fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (h->run.out_fd < 0)
-		return err_errno(e, "cannot make %s", path);
+		return fs_write_error(path, e);
 	command(h, step, step == KERNEL ? HARVEST_KERNEL_MAX : HARVEST_INITRD_MAX, read_file,
 		step == KERNEL ? h->answer.kernel : h->answer.initrd, NULL);
 	return 0;
@@ -123,12 +124,13 @@ static int looked(struct harvester *h, struct err *e)
 
 static int fetched(struct harvester *h, struct err *e)
 {
+	auto_free char *path = harvest_new_file(h->plan->dir, h->step == KERNEL);
 	const struct run *r = &h->run;
 
 	if (r->status)
-		return run_failed(r, "it", "it could not be read", e);
+		return run_failed(r, path, "it could not be read", e);
 	if (fsync(r->out_fd) < 0)
-		return err_errno(e, "cannot write it");
+		return fs_write_error(path, e);
 	close_file(h);
 	if (h->step == KERNEL)
 		return fetch(h, INITRD, e);

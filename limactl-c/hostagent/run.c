@@ -8,6 +8,7 @@
 
 #include "lib/io.h"
 #include "lib/le.h"
+#include "limactl-c/base/fs.h"
 
 enum { STATUS_END = 256 }; /* exit codes, and 128 + signal */
 
@@ -241,7 +242,7 @@ int run_failed(const struct run *r, const char *to, const char *silent, struct e
 			       mib ? "MiB" : "bytes");
 	case RUN_WRITE_FAILED:
 		errno = r->errnum;
-		return err_errno(e, "cannot write %s", to);
+		return fs_write_error(to, e);
 	default:
 		return err_set(e, ERR_STATE, "%s", r->err_len ? r->err : silent);
 	}

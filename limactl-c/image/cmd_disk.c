@@ -44,7 +44,7 @@ static int create(const char *base, const char *format, uint64_t size, const cha
 	const char *overlay[] = { "qemu-img", "create", "-q", "-f", "qcow2", "-b", base, "-F", format, out, bytes, NULL };
 	const char *empty[] = { "qemu-img", "create", "-q", "-f", "qcow2", out, bytes, NULL };
 
-	return qemu_img(base ? overlay : empty, e);
+	return qemu_img(base ? overlay : empty, out, e);
 }
 
 static int check_space(const char *out, struct err *e)

@@ -69,10 +69,12 @@ static int store_unpacked(const struct request *r, int fd, const struct digest *
 	if (lseek(fd, 0, SEEK_SET) < 0)
 		return err_errno(e, "seek in %s", r->location);
 	if (cache_new(r->cache, what, &f, e) < 0 || sink_open(&s, &f, NULL, e) < 0 ||
-	    unpack_stream(fd, r->location, &s, e) < 0 || sink_end(&s, object, e) < 0 ||
-	    cache_publish(r->cache, &f, object, 0444, e) < 0)
+	    unpack_stream(fd, r->location, &s, e) < 0 || sink_end(&s, object, e) < 0)
 		return -1;
-	return cache_link(r->cache, CACHE_UNPACKED, key, object, e);
+	/* The link first, as in keep(). */
+	if (cache_link(r->cache, CACHE_UNPACKED, key, object, e) < 0)
+		return -1;
+	return cache_publish(r->cache, &f, object, 0444, e);
 }
 
 /* Remembers that the bytes with the wanted digest are those with this SHA-256. */
@@ -134,7 +136,8 @@ static int download(const struct request *r, const char *key, const char *valida
 		s.max = TEXT_MAX;
 	memcpy(fetch.validator, validator, sizeof(fetch.validator));
 	rc = fetch_url(&fetch, e);
-	f->kept = *fetch.validator && s.len;
+	/* Half a download that fills the disk is of no use to anybody. */
+	f->kept = *fetch.validator && s.len && (rc == 0 || !fs_is_full(e->errnum));
 	if (!f->kept)
 		cache_partial_forget(r->cache, key);
 	if (rc < 0)
@@ -142,19 +145,21 @@ static int download(const struct request *r, const char *key, const char *valida
 	return check_download(&p, f, &s, got, e) < 0 ? err_wrap(e, "%s", r->location) : 0;
 }
 
-/* What Lima has of the URL, as an object of ours; false: nothing that will do. */
-static bool take_from_lima(const struct request *r, const char *key, struct newfile *f, struct digest *got)
+/* What Lima has of the URL, as an object of ours. 1: it is in f; 0: nothing that will do; -1: there is no room for it, and so
+ * none for a download. */
+static int take_from_lima(const struct request *r, const char *key, struct newfile *f, struct digest *got, struct err *e)
 {
 	auto_free char *what = xasprintf("lima-%s", key);
 	auto_close int fd = r->text && !r->want ? -1 : lima_cache_open(key);
 	auto_sink s = SINK_INIT;
-	struct err none;
 
-	if (fd >= 0 && cache_new(r->cache, what, f, &none) == 0 && sink_open(&s, f, r->want, &none) == 0 &&
-	    sink_copy_file(&s, fd, &none) == 0 && sink_end(&s, got, &none) == 0)
-		return true;
+	if (fd < 0)
+		return 0;
+	if (cache_new(r->cache, what, f, e) == 0 && sink_open(&s, f, r->want, e) == 0 && sink_copy_file(&s, fd, e) == 0 &&
+	    sink_end(&s, got, e) == 0)
+		return 1;
 	newfile_fini(f);
-	return false;
+	return fs_is_full(e->errnum) ? -1 : 0;
 }
 
 /* The bytes with the digest got are in f: what the URL was asked for. */
@@ -179,6 +184,7 @@ static char *get_url(const struct request *r, struct err *e)
 	char key[SHA256_HEX + 1];
 	struct digest got;
 	char *path;
+	int rc;
 
 	cache_url_key(r->location, key);
 	path = find_url(r, key);
@@ -190,8 +196,12 @@ static char *get_url(const struct request *r, struct err *e)
 		f.kept = false;
 		return path;
 	}
-	if (take_from_lima(r, key, &taken, &got)) {
-		f.kept = false;
+	rc = take_from_lima(r, key, &taken, &got, e);
+	if (rc)
+		f.kept = rc < 0 && *validator;
+	if (rc < 0)
+		return NULL;
+	if (rc > 0) {
 		cache_partial_forget(r->cache, key);
 		return keep(r, key, &taken, &got, e);
 	}

@@ -48,7 +48,7 @@ static int copy_base(int from, const struct newfile *to, struct err *e)
 		} while (k > 0 || (k < 0 && errno == EINTR));
 		if (k == 0)
 			return 0;
-		if (errno == ENOSPC || errno == EDQUOT)
+		if (fs_is_full(errno))
 			break;
 	}
 	return fs_write_error(to->tmp, e);
@@ -69,9 +69,18 @@ static int pad(const struct newfile *to, struct err *e)
 
 struct writer {
 	struct archive *a;
+	const struct newfile *to;
 	unsigned ino; /* of the last entry */
 	const struct manifest *m;
 };
+
+/* libarchive writes what it has collected, whatever it was given last. */
+static int failed(const struct writer *w, struct err *e)
+{
+	errno = archive_errno(w->a);
+	return errno > 0 ? fs_write_error(w->to->tmp, e) :
+			   err_set(e, ERR_SYS, "cannot write %s: %s", w->to->tmp, archive_error_string(w->a));
+}
 
 static int add_entry(struct writer *w, const char *path, unsigned mode, off_t size, struct err *e)
 {
@@ -86,7 +95,7 @@ static int add_entry(struct writer *w, const char *path, unsigned mode, off_t si
 	archive_entry_set_nlink(entry, S_ISDIR(mode) ? 2 : 1);
 	archive_entry_set_mtime(entry, 0, 0);
 	if (archive_write_header(w->a, entry) != ARCHIVE_OK)
-		return err_set(e, ERR_SYS, "cannot write %s: %s", path, archive_error_string(w->a));
+		return failed(w, e);
 	return 0;
 }
 
@@ -137,7 +146,7 @@ static int add_file(struct writer *w, size_t nth, struct err *e)
 		if (k == 0)
 			return err_set(e, ERR_INVALID, "%s became shorter while it was read", f->host_path);
 		if (archive_write_data(w->a, chunk, (size_t)k) != k)
-			return err_set(e, ERR_SYS, "cannot write %s: %s", f->guest_path, archive_error_string(w->a));
+			return failed(w, e);
 	}
 	return 0;
 }
@@ -145,7 +154,7 @@ static int add_file(struct writer *w, size_t nth, struct err *e)
 static int write_archive(const struct newfile *to, const struct manifest *m, struct err *e)
 {
 	CLEANUP(archive_write_freep) struct archive *a = archive_write_new();
-	struct writer w = { .a = a, .m = m };
+	struct writer w = { .a = a, .to = to, .m = m };
 
 	if (!a || archive_write_set_format_cpio_newc(a) != ARCHIVE_OK ||
 	    archive_write_set_bytes_per_block(a, CHUNK) != ARCHIVE_OK ||
@@ -156,7 +165,7 @@ static int write_archive(const struct newfile *to, const struct manifest *m, str
 			return -1;
 	}
 	if (archive_write_close(a) != ARCHIVE_OK)
-		return err_set(e, ERR_SYS, "cannot write %s: %s", to->tmp, archive_error_string(a));
+		return failed(&w, e);
 	return 0;
 }
 

@@ -79,7 +79,7 @@ int newfile_open_tmp(struct newfile *f, const char *tmp, struct err *e)
 	if (open_locked(f, tmp, e) < 0)
 		return -1;
 	replace_open(NULL, f->tmp);
-	return ftruncate(f->fd, 0) < 0 ? err_errno(e, "cannot empty %s", tmp) : 0;
+	return ftruncate(f->fd, 0) < 0 ? fs_write_error(tmp, e) : 0;
 }
 
 int newfile_open_kept(struct newfile *f, const char *tmp, struct err *e)

@@ -44,7 +44,7 @@ int sink_restart(struct sink *s, struct err *e)
 	if (!s->hash)
 		return -1;
 	if (ftruncate(s->to->fd, 0) < 0 || lseek(s->to->fd, 0, SEEK_SET) < 0)
-		return err_errno(e, "cannot empty %s", s->to->tmp);
+		return fs_write_error(s->to->tmp, e);
 	return 0;
 }
 

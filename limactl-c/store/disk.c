@@ -167,7 +167,7 @@ static int mark(const char *path, const char *dir, struct err *e)
 	auto_free char *link = disk_file(path, DISK_IN_USE_BY), *tmp = xasprintf("%s.tmp", link);
 
 	unlink(tmp);
-	return symlink(dir, tmp) < 0 || rename(tmp, link) < 0 ? err_errno(e, "cannot mark %s as in use", path) : 0;
+	return symlink(dir, tmp) < 0 || rename(tmp, link) < 0 ? fs_error("mark as in use", path, e) : 0;
 }
 
 int disk_lock(const char *path, const char *dir, struct err *e)

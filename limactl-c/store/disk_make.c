@@ -18,11 +18,11 @@
 
 enum { SECTOR = 512 };
 
-static int run_qemu_img(const char *const *argv, struct err *e)
+static int run_qemu_img(const char *const *argv, const char *path, struct err *e)
 {
 	auto_free char *why = NULL;
 
-	if (qemu_img(argv, e) == 0)
+	if (qemu_img(argv, path, e) == 0)
 		return 0;
 	if (e->kind != ERR_NOTFOUND)
 		return -1;
@@ -89,7 +89,7 @@ static int fill(const char *dir, const void *arg, struct err *e)
 		auto_free char *size = xasprintf("%" PRIu64, c->size);
 		const char *argv[] = { "qemu-img", "create", "-q", "-f", c->format, path, size, NULL };
 
-		if (run_qemu_img(argv, e) < 0)
+		if (run_qemu_img(argv, path, e) < 0)
 			return -1;
 	}
 	return sync_file(path, e);
@@ -146,7 +146,8 @@ int disk_resize(const struct disk *d, uint64_t size, struct err *e)
 			       wanted);
 	if (!strcmp(info.format, "raw"))
 		return set_size(d->path, 0, sectors(size), e);
-	return run_qemu_img((const char *[]){ "qemu-img", "resize", "-q", "-f", info.format, d->path, bytes, NULL }, e);
+	return run_qemu_img((const char *[]){ "qemu-img", "resize", "-q", "-f", info.format, d->path, bytes, NULL },
+			    d->path, e);
 }
 
 int disk_delete(const struct disk *d, struct err *e)

@@ -91,7 +91,7 @@ int folder_move(const char *from, const char *home, const char *name, const char
 	if (rename_new(from, dir) < 0)
 		return errno == EEXIST || errno == ENOTEMPTY ?
 			       err_set(e, ERR_EXISTS, "%s \"%s\" exists already (%s)", what, name, dir) :
-			       err_errno(e, "create %s", dir);
+			       fs_error("create", dir, e);
 	return fs_sync_dir(home, e);
 }
 
@@ -105,7 +105,7 @@ int folder_make(const char *home, const char *name, const char *what,
 	if (fs_remove_tree(tmp, e) < 0)
 		return -1;
 	if (mkdir(tmp, 0700) < 0)
-		return err_errno(e, "create %s folder %s", what, tmp);
+		return fs_error("create folder", tmp, e);
 	if (fill(tmp, arg, e) == 0 && folder_move(tmp, home, name, what, e) == 0)
 		return 0;
 	fs_remove_tree(tmp, &ignored);

@@ -197,14 +197,14 @@ int inst_lock(const struct inst *i, bool vm, bool keep, struct err *e)
 	return steal_fd(&fd);
 }
 
-/* A folder in the place of a lock is nobody's. */
+/* A folder in the place of a lock is nobody's, nor is a lock there is no room for: what takes the room up can be deleted. */
 static int hold_lock(const struct inst *i, enum path_name lock, int (*take)(const char *path, struct err *e), int *fd,
 		     struct err *e)
 {
 	auto_free char *path = path_in(i->dir, lock);
 
 	*fd = take(path, e);
-	return *fd < 0 && e->errnum != EISDIR ? -1 : 0;
+	return *fd < 0 && e->errnum != EISDIR && !fs_is_full(e->errnum) ? -1 : 0;
 }
 
 int inst_hold(const struct inst *i, struct inst_hold *h, struct err *e)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "lib/cleanup.h"
+#include "limactl-c/base/fs.h"
 
 enum {
 	/* A look at a lock holds it for microseconds; who wants it for good tries this often. */
@@ -39,7 +40,7 @@ static int lock(const char *path, int operation, struct err *e)
 		if (fd >= 0)
 			return fd;
 		if (errno != EWOULDBLOCK)
-			return err_errno(e, "lock %s", path);
+			return fs_error("lock", path, e);
 		nanosleep(&(struct timespec){ .tv_nsec = LOCK_PAUSE_NS }, NULL);
 	}
 	return err_set(e, ERR_EXISTS, "%s is held by another process", path);

@@ -2,11 +2,14 @@
 #include "tests/unit/ha_peer.h"
 
 #include <stdio.h>
+#include <sys/mount.h>
+#include <sys/statvfs.h>
 
 #include "lib/buf.h"
 #include "lib/cleanup.h"
 #include "lib/execproto.h"
 #include "lib/le.h"
+#include "lib/log.h"
 #include "limactl-c/hostagent/harvester.h"
 #include "limactl-c/store/harvest.h"
 #include "tests/unit/tmp_dir.h"
@@ -191,6 +194,52 @@ static void a_stop_in_between_leaves_nothing(void **state)
 	end();
 }
 
+/* A small file system of its own, with room for so many pages more. */
+static void leave_room(const char *dir, unsigned pages)
+{
+	auto_free char *size = NULL;
+	struct statvfs vfs;
+
+	assert_int_equal(statvfs(dir, &vfs), 0);
+	size = xasprintf("size=%llu", (unsigned long long)(vfs.f_blocks - vfs.f_bfree + pages) * vfs.f_frsize);
+	assert_int_equal(mount("none", dir, "tmpfs", MS_REMOUNT, size), 0);
+}
+
+/* What was harvested before stays whatever is the first for which there is no room. */
+static void a_full_disk_loses_nothing(void **state)
+{
+	auto_free char *log = xasprintf("%s.log", (const char *)*state);
+	int fd = open(log, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+	unsigned pages = 0;
+
+	assert_int_equal(mount("none", *state, "tmpfs", 0, "size=64k"), 0);
+	begin(state, PLAN_BOOT_BIOS, LOOK("a"));
+	go();
+	said[0] = LOOK("b");
+	log_init("", fd, LOG_TEXT, LOG_INFO_);
+	do {
+		char text[1000] = "";
+
+		assert_int_equal(ftruncate(fd, 0), 0);
+		leave_room(*state, pages);
+		asked = 0;
+		go();
+		assert_true(pread(fd, text, sizeof(text) - 1, 0) > 0);
+		if (strstr(text, "is known"))
+			break;
+		if (!strstr(text, "taken out of it: no free disk space for ") || strchr(text, '\n')[1])
+			fail_msg("%s", text);
+		expect(*state, "a");
+	} while (++pages < 10);
+	log_init("", 2, LOG_TEXT, LOG_INFO_);
+	assert_in_range(pages, 2, 9); /* kernel, initramfs, record; the old one goes first */
+	expect(*state, "b");
+	end();
+	close(fd);
+	unlink(log);
+	assert_int_equal(umount(*state), 0);
+}
+
 static void a_plan_without_it_asks_nothing(void **state)
 {
 	begin(state, PLAN_BOOT_BIOS, LOOK("a"));
@@ -208,6 +257,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_changed_boot_folder_is_noted_at_a_direct_start, tmp_dir_make, tmp_dir_remove),
 		cmocka_unit_test_setup_teardown(what_goes_wrong_leaves_nothing, tmp_dir_make, tmp_dir_remove),
 		cmocka_unit_test_setup_teardown(a_stop_in_between_leaves_nothing, tmp_dir_make, tmp_dir_remove),
+		cmocka_unit_test_setup_teardown(a_full_disk_loses_nothing, tmp_dir_make, tmp_dir_remove),
 		cmocka_unit_test_setup_teardown(a_plan_without_it_asks_nothing, tmp_dir_make, tmp_dir_remove),
 	};
 
