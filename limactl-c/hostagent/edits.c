@@ -29,8 +29,8 @@ struct edits {
 	struct guest *guest;
 	struct loop *loop;
 	const struct plan *plan;
-	bool busy;
-	size_t index;
+	bool busy, more;
+	size_t index, next; /* next: with more, what the guest asked for meanwhile */
 	char *path;        /* in the guest, of what run reads or writes */
 	struct run run;
 	struct buf answer; /* what run writes */
@@ -59,8 +59,20 @@ static void run_in_guest(struct edits *x, const char *script, const char *suffix
 	run_sh(x->guest, &x->run, script, x->path, NULL);
 }
 
+static void on_fetched(struct run *r);
+
+static void begin(struct edits *x, size_t index)
+{
+	x->busy = true;
+	x->more = false;
+	x->index = index;
+	buf_free(&x->answer);
+	run_in_guest(x, fetch_by_sh, ".in", on_fetched);
+}
+
 /* --- the answer --- */
 
+/* The guest sees the answer before we hear that it was put there, and may have asked for the next one. */
 static void on_put(struct run *r)
 {
 	struct edits *x = r->ctx;
@@ -68,6 +80,8 @@ static void on_put(struct run *r)
 	if (r->status)
 		log_warn("provision[%zu]: the changed file could not be handed to the guest: %s", x->index, r->err);
 	x->busy = false;
+	if (x->more)
+		begin(x, x->next);
 }
 
 static void answer(struct edits *x, const char *suffix, const char *text, size_t n)
@@ -210,14 +224,16 @@ void edits_message(struct edits *x, const uint8_t *body, size_t len)
 {
 	struct ap_provision v;
 
-	if (ap_provision_unpack(&v, body, len) < 0 || v.state != AP_PROVISION_ASKS || x->busy)
+	if (ap_provision_unpack(&v, body, len) < 0 || v.state != AP_PROVISION_ASKS)
 		return;
 	if (v.index >= x->plan->scripts || !x->plan->script[v.index].format)
 		return;
-	x->busy = true;
-	x->index = v.index;
-	buf_free(&x->answer);
-	run_in_guest(x, fetch_by_sh, ".in", on_fetched);
+	if (!x->busy) {
+		begin(x, v.index);
+	} else if (v.index != x->index) {
+		x->more = true;
+		x->next = v.index;
+	}
 }
 
 struct edits *edits_new(struct loop *l, struct guest *g, const struct plan *plan)

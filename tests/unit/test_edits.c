@@ -12,13 +12,22 @@
 
 static struct peer p;
 static struct edits *edits;
-static struct plan_script scripts[] = { { "yq", ".a = 1", "yaml" } };
-static struct plan plan = { .script = scripts, .scripts = 1 };
+static struct plan_script scripts[] = { { "yq", ".a = 1", "yaml" }, { "yq", ".b = 2", "json" } };
+static struct plan plan = { .script = scripts, .scripts = 2 };
 
 /* What the guest offers, and what it is given back: the file's name and text. */
 static const char *offered;
 static struct buf answer = BUF_INIT(1 << 16);
 static size_t asked;
+static bool two; /* it sees the first answer, and asks for the next, before it says that it has it */
+
+static void ask(unsigned index)
+{
+	struct ap_provision v = { .index = index, .state = AP_PROVISION_ASKS };
+	uint8_t body[AP_TAIL_MAX + 64];
+
+	edits_message(edits, body, (size_t)ap_provision_pack(&v, body, sizeof(body)));
+}
 
 static void add(struct buf *b, enum ep_type type, const void *payload, size_t n)
 {
@@ -37,7 +46,9 @@ static void run(struct peer *peer, struct mux_stream *s)
 
 	(void)peer;
 	le32_put(status, offered || asked ? 0 : 66);
-	if (asked++) {
+	if (asked++ % 2) {
+		if (two && asked == 2)
+			ask(1);
 		bytes = mux_peek(s, &n);
 		assert_int_equal(buf_add(&answer, bytes, n), 0);
 	} else if (offered) {
@@ -50,15 +61,13 @@ static void run(struct peer *peer, struct mux_stream *s)
 
 static bool is_answered(struct peer *peer)
 {
-	return asked == 2 && !peer->last;
+	return asked == (two ? 4 : 2) && !peer->last;
 }
 
 /* The guest asks; the helper is this script. */
 static void edit(const char *dir, const char *helper, const char *text)
 {
 	auto_free char *bin = xasprintf("%s/bin", dir), *program = xasprintf("%s/limactl-c", bin);
-	struct ap_provision v = { .index = 0, .state = AP_PROVISION_ASKS };
-	uint8_t body[AP_TAIL_MAX + 64];
 	struct err e = { 0 };
 
 	assert_int_equal(fs_mkdirs(bin, 0700, &e), 0);
@@ -73,7 +82,7 @@ static void edit(const char *dir, const char *helper, const char *text)
 	edits = edits_new(p.loop, p.guest, &plan);
 	guest_connect(p.guest);
 	peer_run(&p, peer_is_up);
-	edits_message(edits, body, (size_t)ap_provision_pack(&v, body, sizeof(body)));
+	ask(0);
 	peer_run(&p, is_answered);
 	edits_free(edits);
 	peer_end(&p);
@@ -107,12 +116,24 @@ static void a_helper_that_fails_says_why(void **state)
 	expect(".err", "no such thing");
 }
 
+static void what_is_asked_before_an_answer_is_through_is_answered_too(void **state)
+{
+	two = true;
+	edit(*state, "#!/bin/sh\necho \"$2 $3\"\n", "a: 0\n");
+	two = false;
+	assert_non_null(memmem(answer.data, answer.len, "/run/lima/provision/01.out", 27));
+	assert_non_null(memmem(answer.data, answer.len, "json .b = 2\n", 12));
+	expect(".out", "yaml .a = 1\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(the_helper_reads_the_file_from_its_beginning, tmp_dir_make, tmp_dir_remove),
 		cmocka_unit_test_setup_teardown(a_file_that_is_not_there_is_not_named, tmp_dir_make, tmp_dir_remove),
 		cmocka_unit_test_setup_teardown(a_helper_that_fails_says_why, tmp_dir_make, tmp_dir_remove),
+		cmocka_unit_test_setup_teardown(what_is_asked_before_an_answer_is_through_is_answered_too, tmp_dir_make,
+						tmp_dir_remove),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
