@@ -63,6 +63,8 @@ give_rights() {
 	rule="$user ALL=(ALL) ALL"
 	[ -z "$LIMA_CIDATA_PASSWORDLESS_SUDO" ] || rule="$user ALL=(ALL) NOPASSWD:ALL"
 	[ -d /etc/sudoers.d ] || mkdir -m 0750 /etc/sudoers.d
+	# lima-init's own rule asks for no password, and the last one counts.
+	rm -f /etc/sudoers.d/90-lima-users
 	(umask 0227 && rm -f /etc/sudoers.d/90-lima && printf '%s\n' "$rule" >/etc/sudoers.d/90-lima)
 }
 
