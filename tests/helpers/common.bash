@@ -39,5 +39,16 @@ ha_pid() { cat "$LIMA_HOME/$1/ha.pid"; }
 open_port() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 closed_port() { ! open_port "$1"; }
 
+# free_port: one nothing listens on, below those the system hands out by itself.
+free_port() {
+	local port
+	for _ in {1..100}; do
+		port=$((20000 + RANDOM % 10000))
+		[ -n "$(ss -Htuln "sport = :$port")" ] || { echo $port; return; }
+	done
+	echo "no free port" >&2
+	return 1
+}
+
 # gone PID: no such process, or one that only waits to be reaped (a container's first process may never do that).
 gone() { ! awk '/^State:/ { exit $2 ~ /[ZX]/ }' "/proc/$1/status" 2>/dev/null; }

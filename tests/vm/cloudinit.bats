@@ -4,7 +4,7 @@ bats_require_minimum_version 1.5.0
 
 setup_file() {
 	OWN_HOME=$(mktemp -d /tmp/lcd.XXXX)
-	PORT=$((20000 + RANDOM % 10000))
+	PORT=$(free_port)
 	export OWN_HOME PORT
 	"$BATS_TEST_DIRNAME/../helpers/debian-image"
 }

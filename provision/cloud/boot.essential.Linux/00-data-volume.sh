@@ -9,6 +9,9 @@ folders="/etc /home /root /tmp /usr/local /var/lib"
 # What belongs to this boot, not to the last one: the network as lima-init has set it up, the ISO's own version.
 fresh="/etc/network/interfaces /etc/udev/rules.d/70-persistent-net.rules /etc/resolv.conf /etc/hostname /etc/os-release
 	/etc/alpine-release /etc/lsb-release /etc/lima-mounts"
+# What lima-init makes of the template: taken over when that has changed, as cloud-init does; else what was set in the guest
+# stays.
+made="/etc/localtime /etc/timezone /etc/zoneinfo /etc/ca-certificates.conf"
 
 root_type() {
 	awk '$2 == "/" { type = $3 } END { print type }' /proc/mounts
@@ -69,13 +72,18 @@ keep() {
 	mount --bind "$to" "$1"
 }
 
+# carry_over FILE...: onto a volume that has an /etc.
 carry_over() {
-	for file in $fresh; do
-		[ -e "$file" ] && [ -d "$mount/etc" ] || continue
+	[ -d $mount/etc ] || return 0
+	for file; do
+		[ -e "$file" ] || continue
 		mkdir -p "$mount${file%/*}"
+		rm -rf "${mount:?}$file"
 		cp -a "$file" "$mount$file"
 	done
 }
+
+is_new_template() { [ "$(cat $mount/lima.iid 2>/dev/null)" != "$LIMA_CIDATA_IID" ]; }
 
 # Packages the user added are in memory too: their archives are kept on the volume and installed again from there.
 restore_packages() {
@@ -105,11 +113,21 @@ mkdir -p $mount
 mount -t ext4 -o noatime "$volume" $mount
 # Not before: of one that is not mounted resize2fs wants a full check since it last was.
 resize2fs "$volume" >/dev/null 2>&1 || lima_warn "$volume could not be made as large as its disk"
-carry_over
+# shellcheck disable=SC2086 # words
+carry_over $fresh
+# shellcheck disable=SC2086
+! is_new_template || carry_over $made
 for folder in $folders; do
 	keep "$folder"
 done
 chmod 1777 /tmp
+if is_new_template; then
+	# The certificates themselves are in memory and, those added in the guest, in /usr/local.
+	if command -v update-ca-certificates >/dev/null; then
+		update-ca-certificates || lima_warn "the certificates of caCerts could not be added"
+	fi
+	printf '%s\n' "$LIMA_CIDATA_IID" >$mount/lima.iid
+fi
 restore_packages
 # Host keys of the last boot, so that ssh knows the guest again.
 if [ -e /etc/init.d/sshd ]; then rc-service --ifstarted sshd restart; fi
