@@ -21,7 +21,8 @@ struct dhcp_lease {
 int dhcp_lease_read(struct dhcp_lease *l, struct err *e); /* from the environment; a server may say anything */
 int dhcp_name_servers(const struct setup *su, const struct dhcp_lease *l, struct err *e); /* unless the template has its own */
 
-int dhcp_start(const struct setup *su, const char *card, struct err *e); /* waits for the first lease, some seconds at most */
+/* Waits for the first lease, at most wait_ms; without one the client goes on asking, and the error says so. */
+int dhcp_start(const struct setup *su, const char *card, int wait_ms, struct err *e);
 int dhcp_main(int argc, char **argv); /* `agent dhcp bound|renew|deconfig|…` */
 
 #endif

@@ -19,6 +19,8 @@
 #include "lib/cleanup.h"
 #include "lib/log.h"
 
+enum { DHCP_WAIT_MS = 10000 }; /* of a boot */
+
 static int set_flags(int fd, const char *name, struct err *e)
 {
 	struct ifreq r = { 0 };
@@ -149,7 +151,7 @@ static int card_up(const struct setup *su, struct err *e)
 		return -1;
 	prepare_ipv6(card, !by_dhcp(su));
 	if (by_dhcp(su))
-		return dhcp_start(su, card, e);
+		return dhcp_start(su, card, DHCP_WAIT_MS, e);
 	if (prefix < 1 || prefix > 32)
 		return err_set(e, ERR_INVALID, "net.prefix is not 1 to 32");
 	a.mask.s_addr = htonl(0xffffffffu << (32 - prefix));

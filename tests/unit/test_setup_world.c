@@ -143,6 +143,38 @@ static void test_bad_leases(void **state)
 	assert_int_equal(l.dns_count, 8);
 }
 
+/* A client that fails, that goes to the background without a lease, and that does neither. */
+static void test_no_lease(void **state)
+{
+	static const struct {
+		const char *client, *words;
+	} rows[] = {
+		{ "#!/bin/sh\nexit 3\n", "udhcpc ended with exit code 3" },
+		{ "#!/bin/sh\nexit 0\n", "no DHCP server has answered yet" },
+		{ "#!/bin/sh\nexec sleep 20\n", "no DHCP server has answered yet" },
+	};
+	char *path = strdup(getenv("PATH"));
+	struct timespec begun, now;
+	struct err e;
+
+	(void)state;
+	clock_gettime(CLOCK_MONOTONIC, &begun);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char with[5000];
+
+		put("/usr/bin/udhcpc", rows[i].client, 0755);
+		snprintf(with, sizeof(with), "%s:%s", at("/usr/bin"), path);
+		setenv("PATH", with, 1);
+		assert_int_equal(dhcp_start(&su, "no-such-card", 1000, &e), -1);
+		assert_string_equal(e.msg, rows[i].words);
+	}
+	setenv("PATH", path, 1);
+	free(path);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	assert_true(now.tv_sec - begun.tv_sec < 15);
+	assert_non_null(strstr(text_of(RUN_DIR "/dhcp"), "exec /run/lima/agent dhcp \"$1\"\n"));
+}
+
 static void test_trouble_that_is_over(void **state)
 {
 	(void)state;
@@ -362,6 +394,7 @@ int main(void)
 		T(test_name_servers_of_dhcp_clients),
 		T(test_lease),
 		T(test_bad_leases),
+		T(test_no_lease),
 		T(test_trouble_that_is_over),
 		T(test_zone_of_the_guest),
 		T(test_zone_of_the_host),
