@@ -98,10 +98,11 @@ static bool is_blank_line(const struct yn_source *s, size_t line)
 }
 
 /* Whole lines, and one of the gaps around them: not two empty lines where one was before and one behind. */
-static void remove_lines(struct block *b, const struct slice *s, bool kept_before)
+static void remove_lines(struct block *b, size_t i, bool kept_before)
 {
+	const struct slice *s = &b->at[i];
 	const struct yn_source *source = s->source;
-	size_t from = s->head, to = slice_next_line(source, s->to), top = slice_mark(source), above = from;
+	size_t from = s->head, to = slice_next_line(source, s->to), top = slice_mark(source), above = from, gap = top;
 
 	if (above > top)
 		above = slice_line_start(source, above - 1);
@@ -109,8 +110,10 @@ static void remove_lines(struct block *b, const struct slice *s, bool kept_befor
 		while (to < source->len && is_blank_line(source, to))
 			to = slice_next_line(source, to);
 	}
-	/* At the end of the text the gap before goes too. */
-	while (kept_before && to == source->len && from > top &&
+	/* At the end of the text the gap before goes too, but for blank lines that are a value's own. */
+	if (i && b->found[i - 1])
+		gap = slice_next_line(source, b->at[i - 1].to);
+	while (kept_before && to == source->len && from > gap &&
 	       is_blank_line(source, slice_line_start(source, from - 1)))
 		from = slice_line_start(source, from - 1);
 	yn_edits_add(&b->p->edits, from, to, "", 0);
@@ -138,7 +141,7 @@ static bool remove_one(struct block *b, size_t i, bool kept_before)
 	if (!b->found[i])
 		return false;
 	if (s->own_line) {
-		remove_lines(b, s, kept_before);
+		remove_lines(b, i, kept_before);
 		return true;
 	}
 	/* Behind a dash: the next one moves up to it. */

@@ -142,6 +142,18 @@ static bool begins_block(struct slice *s)
 	return true;
 }
 
+/* Whether a line of the text is one to YAML too, which knows more line breaks: behind one the comment may have ended. */
+static bool is_one_line(const struct yn_source *source, size_t line)
+{
+	static const char *const breaks[] = { "\r", "\xc2\x85", "\xe2\x80\xa8", "\xe2\x80\xa9" };
+	size_t n = slice_line_end(source, line) - line;
+
+	for (size_t i = 0; i < sizeof(breaks) / sizeof(*breaks); i++)
+		if (memmem(source->text + line, n, breaks[i], strlen(breaks[i])))
+			return false;
+	return true;
+}
+
 /* Comment lines right above with the same indentation. Those the text begins with are the document's. */
 static void find_head(struct slice *s)
 {
@@ -151,7 +163,8 @@ static void find_head(struct slice *s)
 	s->head = s->own_line ? line : s->from;
 	for (size_t head = s->head; s->own_line && head > top; head = above) {
 		above = slice_line_start(s->source, head - 1);
-		if (skip_blanks(s->source, above) != above + s->column || text[above + s->column] != '#')
+		if (skip_blanks(s->source, above) != above + s->column || text[above + s->column] != '#' ||
+		    !is_one_line(s->source, above))
 			return;
 		s->head = above > top ? above : line;
 	}
