@@ -207,7 +207,7 @@ digest() { echo "$1:$("$1sum" "$W/$2" | cut -d ' ' -f 1)"; }
 	touch "$XDG_CACHE_HOME/limactl-c/keep.4000000.tmp"
 	limactl-c prune --keep-referred 3>&- 7>&- &
 	held=$!
-	wait_until 20 grep -q -- "-> FLOCK.*:$(stat -c %i "$XDG_CACHE_HOME/limactl-c/use.lock") " /proc/locks
+	wait_until 20 waits_for_lock "$held"
 	"$(dirname "$LIMACTL")/../libexec/limactl-c/image" import named.qcow2 "$W/disk.raw"
 	exec 7>&-
 	wait "$held"
@@ -225,7 +225,7 @@ digest() { echo "$1:$("$1sum" "$W/$2" | cut -d ' ' -f 1)"; }
 	flock -s 7
 	limactl-c prune 3>&- 7>&- &
 	held=$!
-	wait_until 20 grep -q -- "-> FLOCK.*:$(stat -c %i "$XDG_CACHE_HOME/limactl-c/use.lock") " /proc/locks
+	wait_until 20 waits_for_lock "$held"
 	kill -0 "$held"
 	equals "$(objects)" 3
 	mv "$LIMA_HOME/.one" "$LIMA_HOME/one"

@@ -16,7 +16,8 @@ setup() {
 	head -c 300k /dev/urandom >initrd
 }
 teardown() {
-	umount -l "$S" 2>/dev/null || true
+	LIMA_HOME=$S/home cli_teardown
+	while umount -l "$S" 2>/dev/null; do :; done
 	LIMA_HOME=$T cli_teardown
 }
 
@@ -61,7 +62,8 @@ sweep() {
 # room COMMAND OPTION USED MORE UNIT
 room() {
 	local before
-	umount "$S" 2>/dev/null || true
+	# What was stopped may not have ended yet.
+	! mountpoint -q "$S" || wait_until 20 umount "$S"
 	mount -t tmpfs -o size=64M,nr_inodes=1000 tmpfs "$S"
 	echo >"$S/other" # a size of 0 is none
 	"prepare_$1" >"$T/said" 2>&1 || { cat "$T/said" >&2; exit 1; }

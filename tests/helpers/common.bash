@@ -50,5 +50,11 @@ free_port() {
 	return 1
 }
 
+# waits_for_lock PID: it, or a child of it, waits for a lock of flock().
+waits_for_lock() {
+	awk -v pids=" $1 $(pgrep -d ' ' -P "$1") " '$2 == "->" && $3 == "FLOCK" && index(pids, " " $6 " ") { found = 1 }
+		END { exit !found }' /proc/locks
+}
+
 # gone PID: no such process, or one that only waits to be reaped (a container's first process may never do that).
 gone() { ! awk '/^State:/ { exit $2 ~ /[ZX]/ }' "/proc/$1/status" 2>/dev/null; }
