@@ -318,6 +318,12 @@ static bool is_on(const struct setup *su, const struct tuning *t)
 	return t->always || su_flag(su, t->key, false) || su_number(su, t->key, 0) != 0;
 }
 
+/* What is done by a cloud guest's own loader alone is no matter of the others. */
+static bool concerns(const struct setup *su, const struct tuning *t)
+{
+	return !t->settled || t->own_init || setup_is_cloud(su);
+}
+
 int tuning_apply(const struct setup *su, struct err *e)
 {
 	/* One that fails must not cost the others. */
@@ -354,7 +360,7 @@ int tuning_check(const struct setup *su, FILE *out)
 	for (size_t i = 0; i < TUNINGS; i++) {
 		struct err e = { 0 };
 
-		if (!table[i].check)
+		if (!table[i].check || !concerns(su, &table[i]))
 			continue;
 		if (!is_on(su, &table[i])) {
 			fprintf(out, "%s: off\n", table[i].key);
