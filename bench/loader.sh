@@ -4,19 +4,13 @@
 # image needs.
 . "$(dirname "$0")/lib.bash"
 here=$(dirname "$(realpath "$0")")
+. tests/helpers/vm.bash
 tests/helpers/debian-image
 bench_begin loader
 samples=$LIMA_HOME/_samples # KIND<tab>STAGE<tab>SECONDS
 FIRST="kernel's first line (firmware, unpacking it)"
 
-cat >"$LIMA_HOME/debian.yaml" <<'YAML'
-images: [{location: "cache:debian-12-x86_64.qcow2", arch: x86_64}]
-arch: x86_64
-firmware: {legacyBIOS: true}
-cpus: 2
-memory: 1GiB
-disk: 3GiB
-YAML
+debian_template >"$LIMA_HOME/debian.yaml"
 
 start() { limactl-c start --tty=false --timeout=15m "$@" >/dev/null 2>&1; }
 kernel_is_known() { [ -e "$LIMA_HOME/harvested/harvest/harvest.json" ]; }

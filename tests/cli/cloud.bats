@@ -1,20 +1,10 @@
 # cloud: what the seed volume's boot scripts do to a guest, in this system's root under an overlay.
-. "$BATS_TEST_DIRNAME/../helpers/cli.bash"
+. "$BATS_TEST_DIRNAME/../helpers/cloud.bash"
 
 setup() {
-	cli_setup
-	unset LIMACTL_C_DRIVER
-	truncate -s 1M "$LIMA_HOME/disk.img"
-	mkdir "$LIMA_HOME/_config"
-	echo 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB lima' >"$LIMA_HOME/_config/user.pub"
-	cat >"$LIMA_HOME/box.yaml" <<-YAML
-		images: [{location: "$LIMA_HOME/disk.img"}]
-		arch: x86_64
-		firmware: {legacyBIOS: true}
-		cpus: 1
-		memory: 512MiB
-		disk: 1GiB
-		mounts: []
+	cloud_setup
+	box_template >"$LIMA_HOME/box.yaml"
+	cat >>"$LIMA_HOME/box.yaml" <<-YAML
 		user: {name: jane, uid: 4321, comment: 'Jane "J" Doe', home: /home/jane.guest, shell: /bin/bash}
 		env: {GREETING: 'say "hi" # now', WITH: "a=b c"}
 		param: {Who: "world's end"}
@@ -31,11 +21,8 @@ teardown() { cli_teardown; }
 
 # boot COMMAND...: a boot of the guest, then these in it. What the guest has written stays for the next one.
 boot() {
-	unshare --mount --pid --net --uts --ipc --fork --kill-child --propagation private \
-		"$BATS_TEST_DIRNAME/../helpers/cloud-root" "$LIMA_HOME/guest" "$LIMA_HOME/box/cidata.iso" \
-		"${before:-:}" '/mnt/lima-cidata/boot.sh >/run/boot.log 2>&1 || { cat /run/boot.log; exit 1; }' "$@"
+	in_guest "${before:-:}" '/mnt/lima-cidata/boot.sh >/run/boot.log 2>&1 || { cat /run/boot.log; exit 1; }' "$@"
 }
-make() { limactl-c create --tty=false --name box "$LIMA_HOME/box.yaml"; }
 
 everything='grep -h jane /etc/passwd /etc/shadow /etc/sudoers.d/*; cat /etc/hosts /etc/environment; ls -l /home/jane.guest/.ssh'
 

@@ -1,14 +1,11 @@
 # containerd: its archive by way of create (QEMU's driver, nothing is started), and what the boot script does with it in
 # this system's root under an overlay.
-. "$BATS_TEST_DIRNAME/../helpers/cli.bash"
+. "$BATS_TEST_DIRNAME/../helpers/cloud.bash"
 
 setup() {
-	cli_setup
-	unset LIMACTL_C_DRIVER
+	cloud_setup
 	W=$LIMA_HOME/.www
-	mkdir "$W" "$LIMA_HOME/_config"
-	truncate -s 1M "$LIMA_HOME/disk.img"
-	echo 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB lima' >"$LIMA_HOME/_config/user.pub"
+	mkdir "$W"
 	archive full.tar.gz one
 	serve "$W"
 	template system "{location: \"$URL/full.tar.gz\", arch: x86_64, digest: \"$(digest full.tar.gz)\"}"
@@ -34,28 +31,19 @@ archive() {
 
 # template TRUE ARCHIVES: containerd.TRUE with these entries.
 template() {
-	cat >"$LIMA_HOME/box.yaml" <<-YAML
-		images: [{location: "$LIMA_HOME/disk.img"}]
-		arch: x86_64
-		firmware: {legacyBIOS: true}
-		cpus: 1
-		memory: 512MiB
-		disk: 1GiB
-		mounts: []
+	box_template >"$LIMA_HOME/box.yaml"
+	cat >>"$LIMA_HOME/box.yaml" <<-YAML
 		user: {name: jane, uid: 4321, home: /home/jane.guest, shell: /bin/bash}
 		containerd: {$1: true, archives: [$2]}
 	YAML
 }
 digest() { echo "sha256:$(sha256sum "$W/$1" | cut -d ' ' -f 1)"; }
-make() { limactl-c create --tty=false --name box "$LIMA_HOME/box.yaml"; }
 served() { grep -c "GET /$1 .* 200" "$LIMA_HOME/.served" || true; }
 in_volume() { bsdtar -xOf "$LIMA_HOME/box/cidata.iso" "$1"; }
 
 # boot COMMAND...: as in cloud.bats, with a systemd that answers.
 boot() {
-	unshare --mount --pid --net --uts --ipc --fork --kill-child --propagation private \
-		"$BATS_TEST_DIRNAME/../helpers/cloud-root" "$LIMA_HOME/guest" "$LIMA_HOME/box/cidata.iso" \
-		"${before:-:}" '/mnt/lima-cidata/boot.sh >/run/boot.log 2>&1; echo $? >/run/boot.status' "$@"
+	in_guest "${before:-:}" '/mnt/lima-cidata/boot.sh >/run/boot.log 2>&1; echo $? >/run/boot.status' "$@"
 }
 # The user's containerd serves in the namespaces of a process: of one that has the same root here.
 systemd='mkdir -p /run/systemd/system /run/containerd

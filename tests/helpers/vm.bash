@@ -56,6 +56,18 @@ alpine_template() {
 	YAML
 }
 
+# The template of the Debian guest that tests/helpers/debian-image makes, likewise.
+debian_template() {
+	cat <<-'YAML'
+		images: [{location: "cache:debian-12-x86_64.qcow2", arch: x86_64}]
+		arch: x86_64
+		firmware: {legacyBIOS: true}
+		cpus: 2
+		memory: 1GiB
+		disk: 3GiB
+	YAML
+}
+
 # A copy of the saved machine, running again within a second or two.
 vm_restore() {
 	limactl-c stop -f vm >/dev/null 2>&1 || true

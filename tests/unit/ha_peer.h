@@ -18,7 +18,9 @@
 #include <unistd.h>
 
 #include "lib/agentproto.h"
+#include "lib/buf.h"
 #include "lib/clock.h"
+#include "lib/execproto.h"
 #include "lib/io.h"
 #include "limactl-c/hostagent/conn.h"
 #include "limactl-c/hostagent/guest.h"
@@ -68,6 +70,15 @@ static void peer_flush(struct peer *p)
 		}
 		mux_output_done(p->mux, (size_t)k);
 	}
+}
+
+/* A record of an exec stream. */
+static inline void peer_record(struct buf *b, enum ep_type type, const void *payload, size_t n)
+{
+	uint8_t header[EP_HEADER];
+
+	ep_header_pack(header, type, n);
+	assert_int_equal(buf_add(b, header, sizeof(header)) | buf_add(b, payload, n), 0);
 }
 
 static inline void peer_before_wait(void *ctx)

@@ -29,14 +29,6 @@ static void ask(unsigned index)
 	edits_message(edits, body, (size_t)ap_provision_pack(&v, body, sizeof(body)));
 }
 
-static void add(struct buf *b, enum ep_type type, const void *payload, size_t n)
-{
-	uint8_t header[EP_HEADER];
-
-	ep_header_pack(header, type, n);
-	assert_int_equal(buf_add(b, header, sizeof(header)) | buf_add(b, payload, n), 0);
-}
-
 static void run(struct peer *peer, struct mux_stream *s)
 {
 	auto_buf b = BUF_INIT(1 << 16);
@@ -52,9 +44,9 @@ static void run(struct peer *peer, struct mux_stream *s)
 		bytes = mux_peek(s, &n);
 		assert_int_equal(buf_add(&answer, bytes, n), 0);
 	} else if (offered) {
-		add(&b, EP_STDOUT, offered, strlen(offered));
+		peer_record(&b, EP_STDOUT, offered, strlen(offered));
 	}
-	add(&b, EP_EXIT, status, sizeof(status));
+	peer_record(&b, EP_EXIT, status, sizeof(status));
 	assert_int_equal(mux_write(s, b.data, b.len), b.len);
 	mux_finish(s);
 }

@@ -1,6 +1,7 @@
 /* What an existing guest's GRUB is told, on folders that stand for guests of different distributions. GRUB's own program is a
  * script here that reads the same files and writes what matters of grub.cfg. */
 #include "tests/unit/setup_root.h"
+#include "tests/unit/tuning_line.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -273,21 +274,6 @@ static void test_words_that_mean_something_to_grub(void **state)
 			    "guest.kernelArgs: a;b is not given to GRUB, to which some of its characters are special\n");
 }
 
-static const char *check_of(const char *key)
-{
-	static char text[4096];
-	FILE *f = fmemopen(text, sizeof(text), "w");
-	char *line;
-
-	assert_non_null(f);
-	tuning_check(&su, f);
-	fclose(f);
-	line = strstr(text, key);
-	assert_non_null(line);
-	line[strcspn(line, "\n")] = '\0';
-	return line;
-}
-
 static void test_check(void **state)
 {
 	(void)state;
@@ -295,19 +281,19 @@ static void test_check(void **state)
 	folder("/proc");
 	put("/proc/cmdline", "root=/a quiet\n", 0444);
 	say(true, true);
-	assert_string_equal(check_of("tuning.skipBootMenu"),
+	assert_string_equal(tuning_line(&su, "tuning.skipBootMenu"),
 			    "tuning.skipBootMenu: NOT in force: /boot/grub/grub.cfg says set timeout=5");
-	assert_string_equal(check_of("tuning.kernelArgs"),
+	assert_string_equal(tuning_line(&su, "tuning.kernelArgs"),
 			    "tuning.kernelArgs: NOT in force: the kernel was started without console=ttyS0");
 	tune();
-	assert_string_equal(check_of("tuning.skipBootMenu"), "tuning.skipBootMenu: in force");
+	assert_string_equal(tuning_line(&su, "tuning.skipBootMenu"), "tuning.skipBootMenu: in force");
 	put("/proc/cmdline", "root=/a quiet psi=0 console=ttyS0,9 panic=1 init_on_free=1 nomodeset psi=2\n", 0444);
-	assert_string_equal(check_of("tuning.kernelArgs"), "tuning.kernelArgs: in force");
+	assert_string_equal(tuning_line(&su, "tuning.kernelArgs"), "tuning.kernelArgs: in force");
 	put("/proc/cmdline", "root=/a quiet psi=0 console=ttyS0,9 panic=1 init_on_free=1 nomodeset\n", 0444);
-	assert_string_equal(check_of("tuning.kernelArgs"),
+	assert_string_equal(tuning_line(&su, "tuning.kernelArgs"),
 			    "tuning.kernelArgs: NOT in force: the kernel was started without psi=2");
 	say(false, false);
-	assert_string_equal(check_of("tuning.kernelArgs"), "tuning.kernelArgs: off");
+	assert_string_equal(tuning_line(&su, "tuning.kernelArgs"), "tuning.kernelArgs: off");
 }
 
 #define T(fn) cmocka_unit_test_setup_teardown(fn, begin, end)

@@ -63,11 +63,10 @@ static void answer(const void *bytes, size_t n)
 
 static void record(enum ep_type type, const void *payload, size_t n)
 {
-	uint8_t header[EP_HEADER];
+	auto_buf b = BUF_INIT(1 << 16);
 
-	ep_header_pack(header, type, n);
-	answer(header, sizeof(header));
-	answer(payload, n);
+	peer_record(&b, type, payload, n);
+	answer(b.data, b.len);
 }
 
 static void output_and_exit_code(void **state)

@@ -29,14 +29,6 @@ static int ended[COMMANDS];
 static size_t asked;
 static size_t mute; /* the one that never ends */
 
-static void add(struct buf *b, enum ep_type type, const void *payload, size_t n)
-{
-	uint8_t header[EP_HEADER];
-
-	ep_header_pack(header, type, n);
-	assert_int_equal(buf_add(b, header, sizeof(header)) | buf_add(b, payload, n), 0);
-}
-
 static void run(struct peer *peer, struct mux_stream *s)
 {
 	auto_buf b = BUF_INIT(1 << 16);
@@ -46,9 +38,9 @@ static void run(struct peer *peer, struct mux_stream *s)
 	assert_true(asked < COMMANDS);
 	if (asked == mute)
 		return;
-	add(&b, EP_STDOUT, said[asked], strlen(said[asked]));
+	peer_record(&b, EP_STDOUT, said[asked], strlen(said[asked]));
 	le32_put(status, (uint32_t)ended[asked]);
-	add(&b, EP_EXIT, status, sizeof(status));
+	peer_record(&b, EP_EXIT, status, sizeof(status));
 	asked++;
 	assert_int_equal(mux_write(s, b.data, b.len), b.len);
 	mux_finish(s);

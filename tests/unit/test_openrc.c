@@ -18,6 +18,7 @@
 #include "guestagent/setup.h"
 #include "guestagent/tuning.h"
 #include "limactl-c/base/jsonx.h"
+#include "tests/unit/tuning_line.h"
 
 static char root[64];
 static struct settings settings;
@@ -131,22 +132,6 @@ static void check_row(const char *path, const char *before, const char *key, con
 	set(key, value);
 	configure();
 	assert_string_equal(text_of(path), after);
-}
-
-/* The line of `setup --check` for a key. */
-static const char *check_of(const char *key)
-{
-	static char text[4096];
-	FILE *f = fmemopen(text, sizeof(text), "w");
-	char *line;
-
-	assert_non_null(f);
-	tuning_check(&su, f);
-	fclose(f);
-	line = strstr(text, key);
-	assert_non_null(line);
-	line[strcspn(line, "\n")] = '\0';
-	return line;
 }
 
 /* --- services --- */
@@ -265,15 +250,15 @@ static void test_no_getty_on_a_missing_console_and_a_clean_end(void **state)
 	put("/sys/class/tty/ttyS0/type", "4\n");
 	put("/sys/class/tty/ttyS1/type", "0\n");
 	put("/etc/inittab", INITTAB_HEAD TTY1 TTYS0 TTYS1 TTYAMA0 INITTAB_TAIL);
-	assert_non_null(strstr(check_of("getty"), "NOT in force"));
+	assert_non_null(strstr(tuning_line(&su, "getty"), "NOT in force"));
 	for (int twice = 0; twice < 2; twice++) {
 		configure();
 		assert_string_equal(text_of("/etc/inittab"), INITTAB_HEAD "#lima- " TTY1 TTYS0 "#lima- " TTYS1
 				    "#lima- " TTYAMA0 INITTAB_TAIL OUR_END);
 	}
-	assert_string_equal(check_of("getty"), "getty: in force");
+	assert_string_equal(tuning_line(&su, "getty"), "getty: in force");
 	set("tuning.fstrimStop", "true");
-	assert_string_equal(check_of("tuning.fstrimStop"), "tuning.fstrimStop: in force");
+	assert_string_equal(tuning_line(&su, "tuning.fstrimStop"), "tuning.fstrimStop: in force");
 	/* The same disk in a machine with a screen. */
 	put("/sys/bus/pci/devices/0000:00:01.0/class", "0x030000\n");
 	configure();
@@ -304,12 +289,12 @@ static void test_boot_menu_is_asked(void **state)
 {
 	(void)state;
 	put("/etc/default/grub", GRUB);
-	assert_string_equal(check_of("tuning.skipBootMenu"), "tuning.skipBootMenu: off");
+	assert_string_equal(tuning_line(&su, "tuning.skipBootMenu"), "tuning.skipBootMenu: off");
 	set("tuning.skipBootMenu", "true");
-	assert_string_equal(check_of("tuning.skipBootMenu"),
+	assert_string_equal(tuning_line(&su, "tuning.skipBootMenu"),
 			    "tuning.skipBootMenu: NOT in force: /etc/default/grub says GRUB_TIMEOUT=10");
 	configure();
-	assert_string_equal(check_of("tuning.skipBootMenu"), "tuning.skipBootMenu: in force");
+	assert_string_equal(tuning_line(&su, "tuning.skipBootMenu"), "tuning.skipBootMenu: in force");
 	/* A guest without a boot loader gets none of its files. */
 	assert_false(is_there("/boot/grub/grub.cfg"));
 	assert_false(is_there("/boot/extlinux.conf"));
@@ -321,11 +306,11 @@ static void test_cloud_init_hotplug_is_off(void **state)
 	put("/etc/init.d/cloud-init-hotplugd", "#!/sbin/openrc-run\n");
 	assert_int_equal(symlink("/etc/init.d/cloud-init-hotplugd", at("/etc/runlevels/default/cloud-init-hotplugd")), 0);
 	set("tuning.noCloudInitHotplug", "true");
-	assert_non_null(strstr(check_of("tuning.noCloudInitHotplug"), "NOT in force"));
+	assert_non_null(strstr(tuning_line(&su, "tuning.noCloudInitHotplug"), "NOT in force"));
 	for (int twice = 0; twice < 2; twice++) {
 		configure();
 		assert_false(is_there("/etc/runlevels/default/cloud-init-hotplugd"));
-		assert_string_equal(check_of("tuning.noCloudInitHotplug"), "tuning.noCloudInitHotplug: in force");
+		assert_string_equal(tuning_line(&su, "tuning.noCloudInitHotplug"), "tuning.noCloudInitHotplug: in force");
 	}
 	assert_true(is_there("/etc/init.d/cloud-init-hotplugd"));
 	set("tuning.noCloudInitHotplug", "false");
@@ -428,7 +413,7 @@ static void test_a_guest_that_the_seed_brings_up(void **state)
 	assert_string_equal(text_of("/etc/default/grub"), GRUB_0);
 	assert_false(is_there("/etc/runlevels/default/cloud-init-hotplugd"));
 	check_docker_opts("--config-file /run/lima/daemon.json");
-	assert_string_equal(check_of("getty"), "getty: in force");
+	assert_string_equal(tuning_line(&su, "getty"), "getty: in force");
 	assert_string_equal(text_of(RUN_DIR "/setup.warnings"), "");
 }
 

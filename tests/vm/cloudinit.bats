@@ -1,5 +1,5 @@
 # cloudinit: a Debian guest, as a distribution's cloud image is, becomes the user's through the seed volume alone.
-. "$BATS_TEST_DIRNAME/../helpers/common.bash"
+. "$BATS_TEST_DIRNAME/../helpers/vm.bash"
 bats_require_minimum_version 1.5.0
 
 setup_file() {
@@ -56,13 +56,8 @@ file_system() {
 }
 
 template() {
+	debian_template
 	cat <<-YAML
-		images: [{location: "cache:debian-12-x86_64.qcow2", arch: x86_64}]
-		arch: x86_64
-		firmware: {legacyBIOS: true}
-		cpus: 2
-		memory: 1GiB
-		disk: 3GiB
 		user: {name: ada, comment: Ada L., uid: 4711, home: /home/ada.guest, shell: /bin/bash}
 		timezone: Europe/Berlin
 		additionalDisks: [data]

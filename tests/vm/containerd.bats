@@ -1,5 +1,5 @@
 # containerd: a Debian guest with it for root and for its user, out of an archive made here; a lean guest with it for root.
-. "$BATS_TEST_DIRNAME/../helpers/common.bash"
+. "$BATS_TEST_DIRNAME/../helpers/vm.bash"
 bats_require_minimum_version 1.5.0
 
 setup_file() {
@@ -47,13 +47,8 @@ make_box() (
 archives="[{location: \"cache:nerdctl-full-x86_64.tar.gz\", arch: x86_64}]"
 
 template() {
+	debian_template
 	cat <<-YAML
-		images: [{location: "cache:debian-12-x86_64.qcow2", arch: x86_64}]
-		arch: x86_64
-		firmware: {legacyBIOS: true}
-		cpus: 2
-		memory: 1GiB
-		disk: 3GiB
 		user: {name: ada, uid: 4711, home: /home/ada.guest, shell: /bin/bash}
 		additionalDisks: [{name: packages, format: false}]
 		provision: [{mode: dependency, script: "#!/bin/sh\ndpkg -i /mnt/lima-packages/*.deb"}]
@@ -65,7 +60,7 @@ template() {
 	template >"$LIMA_HOME/deb.yaml"
 	local from=$SECONDS
 	run limactl-c start --tty=false --timeout=20m "$LIMA_HOME/deb.yaml"
-	[ "$status" = 0 ] || { tail -n 40 "$LIMA_HOME/deb/serial.log"; deb sudo tail -n 80 /var/log/cloud-init-output.log; }
+	[ "$status" = 0 ] || { tail -n 40 "$LIMA_HOME/deb/serial.log"; deb sudo tail -n 80 /var/log/cloud-init-output.log; false; }
 	echo "# READY after $((SECONDS - from)) s" >&3
 	[[ $output != *degraded* ]] || { echo "$output"; deb sudo tail -n 80 /var/log/cloud-init-output.log; false; }
 }
@@ -95,16 +90,9 @@ template() {
 
 # Debian's programs in Alpine: their C library is in the archive.
 lean_template() {
+	alpine_template | sed 's/512MiB/1GiB/'
 	cat <<-YAML
-		images:
-		- location: cache:alpine-3.23-x86_64.qcow2
-		  arch: x86_64
-		  kernel: {location: "cache:alpine-3.23-x86_64.kernel"}
-		  initrd: {location: "cache:alpine-3.23-x86_64.initrd"}
 		arch: x86_64
-		cpus: 2
-		memory: 1GiB
-		disk: 2GiB
 		mounts: []
 		guest: {init: lean}
 		provision:
