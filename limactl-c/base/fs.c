@@ -13,6 +13,7 @@
 
 #include "lib/cleanup.h"
 #include "lib/io.h"
+#include "lib/sock.h"
 #include "limactl-c/base/mem.h"
 
 enum { REMOVE_TRIES = 4 };
@@ -94,12 +95,28 @@ int fs_write_error(const char *path, struct err *e)
 	return fs_error("cannot write", path, e);
 }
 
+int fs_listen_unix(const char *path, mode_t mode, struct err *e)
+{
+	int fd = sock_listen_unix(path, mode, e);
+
+	if (fd < 0 && fs_is_full(e->errnum)) {
+		errno = e->errnum;
+		fs_write_error(path, e);
+	}
+	return fd;
+}
+
 int fs_told_full(const char *path, struct err *e)
 {
-	if (!strstr(e->msg, strerror(ENOSPC)))
-		return -1;
-	errno = ENOSPC;
-	return fs_write_error(path, e);
+	static const int full[] = { ENOSPC, EDQUOT };
+
+	for (size_t i = 0; i < sizeof(full) / sizeof(*full); i++) {
+		if (strstr(e->msg, strerror(full[i]))) {
+			errno = full[i];
+			return fs_write_error(path, e);
+		}
+	}
+	return -1;
 }
 
 int fs_write_atomic(const char *path, const void *p, size_t n, mode_t mode, struct err *e)

@@ -27,6 +27,8 @@ bool fs_is_full(int errnum); /* of a disk without room, or a quota without */
 /* The sentence for a failed write, by errno: a full disk is named as such. -1. */
 int fs_write_error(const char *path, struct err *e);
 int fs_error(const char *doing, const char *path, struct err *e); /* of another deed: "create folder" */
+/* sock_listen_unix(), with that sentence where there is no room for the socket's name. */
+int fs_listen_unix(const char *path, mode_t mode, struct err *e);
 /* What another program that was to write path said is in e: a full disk is named likewise. -1. */
 int fs_told_full(const char *path, struct err *e);
 

@@ -19,7 +19,6 @@
 #include "lib/clock.h"
 #include "lib/io.h"
 #include "lib/settings.h"
-#include "lib/sock.h"
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/driver/common.h"
@@ -153,9 +152,9 @@ static int launch(struct vm *vm, struct err *e)
 	lock = inst_lock(&(struct inst){ p->name, p->dir }, true, false, e);
 	if (lock < 0 || vm_disks_lock(&vm->disks, p, &s, e) < 0)
 		return -1;
-	listener = sock_listen_unix(sock, 0600, e);
+	listener = fs_listen_unix(sock, 0600, e);
 	if (listener < 0)
-		return fs_told_full(sock, e);
+		return -1;
 	fs_rotate(log, FAKE_LOG_MAX);
 	s.fd[0] = lock;
 	s.fd[1] = listener;

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "lib/cleanup.h"
-#include "lib/sock.h"
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/driver/qemu_args.h"
@@ -31,10 +30,10 @@ static int listen_all(const struct vm *vm, struct spawn *s, struct err *e)
 {
 	for (size_t i = 0; i < SOCKETS; i++) {
 		auto_free char *path = path_in(vm->plan->dir, sockets[i].path);
-		int fd = sock_listen_unix(path, 0600, e);
+		int fd = fs_listen_unix(path, 0600, e);
 
 		if (fd < 0)
-			return fs_told_full(path, e);
+			return -1;
 		s->fd[sockets[i].fd - QEMU_FD_LOCK] = fd;
 	}
 	return 0;

@@ -8,7 +8,6 @@
 
 #include "lib/buf.h"
 #include "lib/cleanup.h"
-#include "lib/sock.h"
 #include "limactl-c/base/jsonx.h"
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
@@ -305,11 +304,11 @@ static void on_connection(void *ctx, unsigned events)
 
 struct api *api_new(struct loop *l, struct ha *ha, const char *path, struct err *e)
 {
-	int fd = sock_listen_unix(path, 0600, e);
+	int fd = fs_listen_unix(path, 0600, e);
 	struct api *a;
 
 	if (fd < 0)
-		return fs_told_full(path, e), NULL;
+		return NULL;
 	a = xcalloc(1, sizeof(*a));
 	*a = (struct api){ .loop = l, .ha = ha, .path = xstrdup(path), .fd = fd };
 	a->watch = watch_new(l, fd, on_connection, a);

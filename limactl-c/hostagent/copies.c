@@ -45,7 +45,7 @@ static int open_target(struct copies *c, const char *path, struct err *e)
 	c->run.out_fd = mkostemps(c->tmp, strlen(".tmp"), O_CLOEXEC);
 	if (c->run.out_fd >= 0)
 		return 0;
-	err_errno(e, "cannot make %s", c->tmp);
+	fs_error("cannot make", c->tmp, e);
 	free(steal(&c->tmp));
 	return -1;
 }

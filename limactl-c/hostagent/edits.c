@@ -10,6 +10,7 @@
 #include "lib/cleanup.h"
 #include "lib/io.h"
 #include "lib/log.h"
+#include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/base/prefix.h"
 #include "limactl-c/base/spawn.h"
@@ -163,7 +164,7 @@ static int open_nameless(const struct edits *x, struct err *e)
 	int fd = mkostemp(path, O_CLOEXEC);
 
 	if (fd < 0)
-		return err_errno(e, "%s", path);
+		return fs_write_error(path, e);
 	unlink(path);
 	return fd;
 }
@@ -183,7 +184,7 @@ static int start_helper(struct edits *x, const struct buf *text, struct err *e)
 	x->ended = both[0];
 	end = both[1];
 	if (text && text->len && io_write_full(in, text->data, text->len) < 0)
-		return err_errno(e, "a temporary file");
+		return fs_write_error(x->plan->dir, e);
 	/* Where /dev/fd/3 is the descriptor itself (macOS), the helper goes on at our place in the file. */
 	if (lseek(in, 0, SEEK_SET) < 0)
 		return err_errno(e, "lseek");

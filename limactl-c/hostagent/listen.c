@@ -119,9 +119,9 @@ struct listener *listen_unix(struct loop *l, struct conns *cs, const char *host_
 
 	if (fs_mkdirs(dir, 0700, e) < 0)
 		return NULL;
-	fd = sock_listen_unix(host_path, 0600, e);
+	fd = fs_listen_unix(host_path, 0600, e);
 	if (fd < 0)
-		return fs_told_full(host_path, e), NULL;
+		return NULL;
 	ln = listener_new(l, cs, fd);
 	ln->path = xstrdup(host_path);
 	snprintf(o.path, sizeof(o.path), "%s", guest_path);

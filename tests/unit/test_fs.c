@@ -115,6 +115,24 @@ static void test_a_full_disk_is_named(void **state)
 	}
 }
 
+/* What another program said of it: in words only. */
+static void test_a_full_disk_is_named_by_others(void **state)
+{
+	static const int full[] = { ENOSPC, EDQUOT };
+	struct err e;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(full) / sizeof(*full); i++) {
+		err_set(&e, ERR_SYS, "qemu-img: /x: %s", strerror(full[i]));
+		assert_int_equal(fs_told_full("/x", &e), -1);
+		assert_string_equal(e.msg, "no free disk space for /x");
+		assert_int_equal(e.errnum, full[i]);
+	}
+	err_set(&e, ERR_SYS, "qemu-img: /x: %s", strerror(EACCES));
+	assert_int_equal(fs_told_full("/x", &e), -1);
+	assert_non_null(strstr(e.msg, "qemu-img"));
+}
+
 static void test_remove_tree(void **state)
 {
 	auto_free char *dir = xasprintf("%s/t/a/b", (char *)*state), *top = xasprintf("%s/t", (char *)*state);
@@ -190,7 +208,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_mkdirs), T(test_write_atomic), T(test_write_atomic_cleans_up), T(test_a_full_disk_is_named), T(test_remove_tree),
-		T(test_tail),   T(test_rotate),       T(test_free_space),
+		T(test_tail),   T(test_rotate),       T(test_free_space),         T(test_a_full_disk_is_named_by_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
