@@ -15,5 +15,6 @@ void *xrealloc_array(void *p, size_t count, size_t size); /* aborts when count *
 char *xstrdup(const char *s) __attribute__((malloc));
 char *xstrndup(const char *s, size_t n) __attribute__((malloc)); /* at most n bytes of s */
 char *xasprintf(const char *fmt, ...) ERR_FMT(1, 2);
+char *xvasprintf(const char *fmt, va_list ap) ERR_FMT(1, 0);
 
 #endif

@@ -1,7 +1,6 @@
 #include "limactl-c/cli/edit_flags.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "lib/cleanup.h"
@@ -84,13 +83,10 @@ int edit_eval(struct edit_run *r, struct err *e, const char *fmt, ...)
 	auto_free char *expression = NULL;
 	struct ynode *root;
 	va_list ap;
-	int n;
 
 	va_start(ap, fmt);
-	n = vasprintf(&expression, fmt, ap);
+	expression = xvasprintf(fmt, ap);
 	va_end(ap);
-	if (n < 0)
-		return err_errno(e, "expression");
 	say_debug("Applying the expression %s", expression);
 	root = yq_edit(r->pool, expression, r->root, e);
 	if (!root)

@@ -1,7 +1,6 @@
 /* edit_lists.c - flags that work on lists of the template: folders, networks, ports, images, parameters. */
 #include <arpa/inet.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,16 +17,13 @@ enum { EXPRESSION_MAX = 1 << 20, KNOWN_MAX = 64 };
 /* One more element of the list that is being written to b. */
 static void ERR_FMT(2, 3) add(struct buf *b, const char *fmt, ...)
 {
+	auto_free char *text = NULL;
 	va_list ap;
-	char *text;
 
 	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
-		text = NULL;
+	text = xvasprintf(fmt, ap);
 	va_end(ap);
-	if (text)
-		buf_addf(b, "%s%s", b->len ? ", " : "", text);
-	free(text);
+	buf_addf(b, "%s%s", b->len ? ", " : "", text);
 }
 
 /* What b holds, for an expression. */

@@ -55,10 +55,7 @@ static bool has(const struct words *w, const char *word)
 
 bool plan_names_root(const char *args)
 {
-	auto_words w = { 0 };
-
-	split(&w, args);
-	return has_key(&w, "root=");
+	return args && cmdline_has_key(args, "root=", strlen("root="));
 }
 
 /* A guest with an init of its own runs thousands of small programs before ours comes. QEMU's emulation keeps translated
@@ -66,12 +63,13 @@ bool plan_names_root(const char *args)
  * program takes seconds to be written again (docs/tuning.md). The seed's first script puts an end to it. */
 bool plan_fixes_addresses(const struct making *m)
 {
-	auto_words said = { 0 };
+	static const char word[] = "norandmaps";
+	const char *image = m->images->boot_args;
+	bool said = image && cmdline_has(image, word, strlen(word));
 
-	split(&said, m->images->boot_args);
 	for (size_t i = 0; i < m->c->guest.kernel_args_count; i++)
-		split(&said, m->c->guest.kernel_args[i]);
-	return m->p->accel == PLAN_TCG && m->p->boot == PLAN_BOOT_DIRECT && !m->p->initrd_base && !has(&said, "norandmaps");
+		said |= cmdline_has(m->c->guest.kernel_args[i], word, strlen(word));
+	return m->p->accel == PLAN_TCG && m->p->boot == PLAN_BOOT_DIRECT && !m->p->initrd_base && !said;
 }
 
 /* What we say where nobody else has said otherwise. */
@@ -123,16 +121,15 @@ char *plan_cmdline(const struct making *m, const struct platform *pf, bool overl
 void plan_tell_loader(struct making *m, const struct platform *pf)
 {
 	const struct cfg *c = m->c;
-	auto_words ours = { 0 }, user = { 0 }, first = { 0 };
+	auto_words ours = { 0 }, first = { 0 };
 	auto_free char *args = NULL, *last_args = plan_join(c->guest.kernel_args, c->guest.kernel_args_count, " ");
 
 	if (!c->tuning.init_on_free && !c->guest.kernel_args_count)
 		return;
-	split(&user, last_args);
 	/* Fixed addresses are for starts that we make ourselves and the seed knows of. */
 	add_ours(&ours, m, pf, false, false);
 	for (size_t i = 0; i < ours.n; i++)
-		if (!has_key(&user, ours.v[i]))
+		if (!cmdline_has_key(last_args, ours.v[i], strlen(ours.v[i])))
 			add(&first, ours.v[i], strlen(ours.v[i]));
 	args = plan_join(first.v, first.n, " ");
 	plan_set(m->p, "tuning.kernelArgs", "true");

@@ -13,10 +13,7 @@
 
 void plan_set(struct plan *p, const char *key, const char *value)
 {
-	struct plan_pair *pair = PLAN_APPEND(p->setting, p->settings);
-
-	pair->key = xstrdup(key);
-	pair->value = xstrdup(value);
+	plan_setf(p, value, "%s", key);
 }
 
 void plan_setf(struct plan *p, const char *value, const char *key, ...)
@@ -25,8 +22,7 @@ void plan_setf(struct plan *p, const char *value, const char *key, ...)
 	va_list ap;
 
 	va_start(ap, key);
-	if (vasprintf(&pair->key, key, ap) < 0)
-		abort();
+	pair->key = xvasprintf(key, ap);
 	va_end(ap);
 	pair->value = xstrdup(value);
 }

@@ -156,20 +156,22 @@ static bool has_archive(const struct cfg *c)
 static void ask_containerd(struct asking *a)
 {
 	const struct cfg *c = a->c;
-	bool lean = !strcmp(c->guest.init, "lean");
-	auto_free char *text = xasprintf("nothing is installed by itself: give `containerd.archives` with location and digest of a "
-					 "nerdctl-full archive for %s, or write containerd: {system: false, user: false} "
-					 "(--containerd none)", c->arch);
+	const char *which = c->containerd.user ? "containerd.user" : c->containerd.system ? "containerd.system" : NULL;
+	auto_free char *text = NULL;
 
-	if ((c->containerd.system || c->containerd.user) && !has_archive(c))
-		say(a, c->containerd.user ? "containerd.user" : "containerd.system", false, text);
+	if (!which)
+		return;
+	text = xasprintf("nothing is installed by itself: give `containerd.archives` with location and digest of a "
+			 "nerdctl-full archive for %s, or write containerd: {system: false, user: false} "
+			 "(--containerd none)", c->arch);
+	if (!has_archive(c))
+		say(a, which, false, text);
 	if (c->containerd.user && !strcmp(c->user.name, "root"))
 		say(a, "containerd.user", false, "is for a user other than root: give user.name, or use containerd.system");
-	else if (c->containerd.user && lean)
+	else if (c->containerd.user && !strcmp(c->guest.init, "lean"))
 		say(a, "containerd.user", false, PLAN_NEEDS_SYSTEMD);
-	if ((c->containerd.system || c->containerd.user) && c->guest.engine_disk)
-		say(a, c->containerd.user ? "containerd.user" : "containerd.system", false,
-		    "guest.engineDisk brings a containerd already, which Docker uses: remove one of the two");
+	if (c->guest.engine_disk)
+		say(a, which, false, "guest.engineDisk brings a containerd already, which Docker uses: remove one of the two");
 }
 
 /* The guest's /etc/hosts knows addresses only. */
