@@ -6,6 +6,7 @@
 
 #include "lib/cleanup.h"
 #include "limactl-c/base/mem.h"
+#include "limactl-c/base/text.h"
 
 enum { TEXT_MAX = 600, PATH_TEXT_MAX = 300 };
 
@@ -14,10 +15,7 @@ static char *one_line(const char *text, size_t max)
 {
 	char *out = xstrndup(text, max);
 
-	for (char *p = out; *p; p++) {
-		if ((unsigned char)*p < 0x20 || *p == 0x7f)
-			*p = '?';
-	}
+	text_make_plain(out);
 	return out;
 }
 

@@ -41,6 +41,13 @@ char *text_size(uint64_t bytes)
 	return xasprintf("%" PRIu64 ".%02u%s", whole, frac, unit[u]);
 }
 
+void text_make_plain(char *s)
+{
+	for (; *s; s++)
+		if ((unsigned char)*s < ' ' || *s == 0x7f)
+			*s = '?';
+}
+
 bool text_ends_with(const char *s, const char *end)
 {
 	size_t n = strlen(s), k = strlen(end);

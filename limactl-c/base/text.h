@@ -12,6 +12,9 @@
  * else rounded to two decimals. malloc'd. */
 char *text_size(uint64_t bytes);
 
+/* Control characters become "?", in place: a text of somebody else's stays one line and moves no cursor. */
+void text_make_plain(char *s);
+
 /* Whether s is end with something before it. */
 bool text_ends_with(const char *s, const char *end);
 

@@ -11,6 +11,7 @@
 #include "lib/io.h"
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
+#include "limactl-c/base/text.h"
 #include "limactl-c/driver/common.h"
 
 enum { ROUNDS = 16 }; /* reads before others have their turn */
@@ -86,9 +87,7 @@ static void end_line(struct qemu_console *c)
 	if (!words || (words != c->line && !(c->line[0] == '[' && words[-1] == ' ' && words[-2] == ']')))
 		return;
 	words[strcspn(words, "\r")] = '\0';
-	for (char *p = words; *p; p++)
-		if ((unsigned char)*p < ' ' || *p == 0x7f)
-			*p = '?';
+	text_make_plain(words);
 	memmove(c->panic, words, strlen(words) + 1);
 }
 

@@ -5,6 +5,7 @@
 #include "lib/cleanup.h"
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
+#include "limactl-c/base/text.h"
 #include "limactl-c/store/paths.h"
 
 enum {
@@ -24,10 +25,7 @@ static char *printable_line(const char *from)
 {
 	char *line = xstrndup(from, strcspn(from, "\r\n"));
 
-	for (char *p = line; *p; p++) {
-		if ((unsigned char)*p < ' ' || *p == 0x7f)
-			*p = '?';
-	}
+	text_make_plain(line);
 	return line;
 }
 
