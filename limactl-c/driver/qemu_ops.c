@@ -195,7 +195,7 @@ static const struct {
 	[OP_RESUME] = { "resume", ROW(resume_row), 10000, VM_RUNNING },
 	[OP_SAVE] = { "save", ROW(save_row), 180000, VM_OFF },
 	[OP_RESTORE] = { "restore", ROW(restore_row), 60000, VM_RUNNING },
-	[OP_POWERDOWN] = { "power down", ROW(powerdown_row), 180000, VM_OFF },
+	[OP_POWERDOWN] = { "power down", ROW(powerdown_row), 200000, VM_OFF }, /* the host agent gives up before */
 	[OP_KILL] = { "end", ROW(kill_row), 2000, VM_OFF },
 };
 

@@ -1,5 +1,6 @@
 #include "limactl-c/hostagent/probes.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,9 +126,11 @@ static char *outcome(const struct run *r)
 static void give_up(struct probes *p)
 {
 	const struct plan_probe *probe = &p->plan->probe[p->at];
+	char within[40] = "";
 
-	auto_free char *within = probe->once ? xstrdup("") : xasprintf(" within %u s", p->plan->probe_seconds);
-
+	/* One asked once that has answered did not need all of its time. */
+	if (!probe->once || !p->last)
+		snprintf(within, sizeof(within), " within %u s", p->plan->probe_seconds);
 	run_cancel(&p->run);
 	p->error[p->at] = xasprintf("probe \"%s\" did not succeed%s: %s%s%s", probe->description, within,
 				    p->last ? p->last : "it did not end", *probe->hint ? "; hint: " : "", probe->hint);
