@@ -135,6 +135,7 @@ user ada dark blue /run/user/4711"
 
 @test "the agent is a service; ports of the guest are the host's" {
 	equals "$(deb systemctl is-active lima-guestagent)" active
+	equals "$(deb sh -c 'ulimit -Sn')" 1024 # systemd's own
 	local before
 	before=$(deb systemctl show -P MainPID lima-guestagent)
 	run -255 deb sudo kill -9 "$before" # which carries this very command

@@ -36,7 +36,6 @@ lima_systemd_unit() {
 		KillMode=process
 		OOMPolicy=continue
 		OOMScoreAdjust=-500
-		LimitNOFILE=1048576
 		TasksMax=infinity
 	UNIT
 }
