@@ -250,6 +250,7 @@ static int run(const struct setup *su, size_t i)
 	service_note_pid(services[i].name);
 	if (services[i].become(su, argv, &e) < 0) {
 		log_error("%s: %s", services[i].name, e.msg);
+		trouble_note(su, services[i].name, "%s", e.msg);
 		return 1;
 	}
 	execvp(argv[0], (char *const *)(void *)argv);

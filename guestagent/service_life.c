@@ -135,10 +135,10 @@ bool service_is(pid_t pid, const char *name)
 	return strcmp(comm, name) == 0;
 }
 
-/* Of a line of the log: without the ring's date, host and priority. NULL: it is init's or ours about the program. */
+/* Of a line of the log: without the ring's date, host and priority. NULL: it is init's, or ours about a pause. */
 static const char *words_in(const char *line, bool ring)
 {
-	static const char *const others[] = { "init: ", "lima-guestagent: " };
+	static const char *const others[] = { "init: ", "lima-guestagent: warning: " };
 	int from = 0;
 
 	if (ring)

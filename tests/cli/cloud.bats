@@ -144,6 +144,20 @@ everything='grep -h jane /etc/passwd /etc/shadow /etc/sudoers.d/*; cat /etc/host
 	contains "$output" $'start lima-containerd\ndaemon-reload\nstart lima-dockerd'
 }
 
+@test "a program of the engine that cannot be prepared: the host is told why, at once and after more such starts" {
+	make
+	# Three quick deaths before it, of which one is real.
+	run -0 boot 'rm -rf /etc/docker; mkdir -p /etc/docker/daemon.json; export PATH="/usr/local/bin:$PATH"
+		! lima-guestagent service dockerd || exit 1
+		cat /run/lima/trouble/dockerd
+		sed -i "s/^0 /2 /" /run/lima/service.dockerd
+		lima-guestagent service dockerd & n=0
+		until grep "ended too soon" /run/lima/trouble/dockerd; do n=$((n + 1)); [ $n -lt 200 ] || exit 1; sleep 0.1; done'
+	contains "${lines[0]}" "daemon.json is not a regular file"
+	contains "${lines[1]}" "it ended too soon, 3 times, and is tried again; the log ends with: lima-guestagent: error: dockerd: "
+	contains "${lines[1]}" "daemon.json is not a regular file"
+}
+
 @test "where nothing runs before boot.sh, scripts of mode boot come when the user and the data volume are there" {
 	sed -i 's/- {mode: boot.*/- {mode: boot, script: "id -u jane >\/boot.out"}/' "$LIMA_HOME/box.yaml"
 	make
