@@ -118,14 +118,18 @@ everything='grep -h jane /etc/passwd /etc/shadow /etc/sudoers.d/*; cat /etc/host
 
 @test "with OpenRC it is a supervised one" {
 	make
-	before='printf "#!/bin/sh\n" >/sbin/openrc-run; chmod +x /sbin/openrc-run'
+	before='mkdir /run/openrc; printf "#!/bin/sh\n" >/sbin/openrc-run; chmod +x /sbin/openrc-run'
 	run -0 boot 'cat /etc/init.d/lima-guestagent /run/rc-service.log'
 	contains "$output" 'command_args="daemon --carrier virtio:io.limactl-c.agent.0"'
 	contains "$output" "lima-guestagent restart"
+	# Where it is there and does not run, it is not asked.
+	before=
+	run -0 boot '[ -x /sbin/openrc-run ]; ls /run/rc-service.log 2>&1 || true'
+	contains "$output" "No such file"
 }
 
 @test "the engine of an engine disk: two services, the one after the other; none without such a disk" {
-	before='printf "#!/bin/sh\n" >/sbin/openrc-run; chmod +x /sbin/openrc-run'
+	before='mkdir /run/openrc; printf "#!/bin/sh\n" >/sbin/openrc-run; chmod +x /sbin/openrc-run'
 	make
 	run -0 boot 'ls /etc/init.d/lima-*; cat /run/rc-service.log'
 	[[ $output != *dockerd* ]]

@@ -81,15 +81,12 @@ systemd_start() {
 	done
 }
 
-# keep NAME NEEDED PROGRAM ARGUMENT...: by OpenRC; our own init keeps nobody's programs, though the guest may have an OpenRC.
+# keep NAME NEEDED PROGRAM ARGUMENT...
 keep() {
-	name=$1 needed=$2 program=/usr/local/bin/$3
+	name=$1 needed=$2 program=$3
 	shift 3
-	if [ -d /run/openrc ]; then
-		lima_service "$verb" "$name" "$needed" "${program##*/} of nerdctl's archive" "$program" "$@"
-	else
-		lima_keep_running "$@"
-	fi || fail "$name could not be started"
+	lima_service "$verb" "$name" "$needed" "$program of nerdctl's archive" "/usr/local/bin/$program" "$@" ||
+		fail "$name could not be started"
 }
 
 other_start() {

@@ -11,7 +11,7 @@ lima_service() {
 		lima_systemd_unit "$@" >"/run/systemd/system/$name.service"
 		systemctl daemon-reload
 		systemctl "$verb" "$name"
-	elif [ -x /sbin/openrc-run ]; then
+	elif [ -d /run/openrc ]; then
 		lima_openrc_script "$@" >"/etc/init.d/$name"
 		chmod 0755 "/etc/init.d/$name"
 		rc-service "$name" "$verb"
@@ -57,7 +57,7 @@ lima_openrc_script() {
 	SERVICE
 }
 
-# An init we do not know.
+# An init we do not know, or our own, though the guest may have an OpenRC that does not run.
 lima_keep_running() {
 	if pgrep -f "^$program $*" >/dev/null; then return; fi
 	# shellcheck disable=SC2016 # for the shell that is started
