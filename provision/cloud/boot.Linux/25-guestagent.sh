@@ -1,8 +1,6 @@
 #!/bin/sh
 # Installs the guest agent of this start and keeps it running.
 set -eu
-# shellcheck source=provision/cloud/util/lima.sh
-. "$LIMA_CIDATA_MNT/util/lima.sh"
 # shellcheck source=provision/cloud/util/service.sh
 . "$LIMA_CIDATA_MNT/util/service.sh"
 agent=$LIMA_CIDATA_GUEST_INSTALL_PREFIX/bin/lima-guestagent

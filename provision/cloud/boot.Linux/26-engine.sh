@@ -2,8 +2,6 @@
 # The engine of guest.engineDisk, which `agent setup` has mounted and linked into place: started now that /var/lib is where
 # it stays.
 set -eu
-# shellcheck source=provision/cloud/util/lima.sh
-. "$LIMA_CIDATA_MNT/util/lima.sh"
 # shellcheck source=provision/cloud/util/service.sh
 . "$LIMA_CIDATA_MNT/util/service.sh"
 grep -qx 'docker=true' "$LIMA_CIDATA_MNT/lima/settings" || exit 0

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# Programs of ours that keep running, under whatever init the guest has; lima.sh is read before. None is enabled: each boot
-# starts them when their settings are in place, and nothing of them runs where there is no seed.
+# Programs of ours that keep running, under whatever init the guest has. None is enabled: each boot starts them when their
+# settings are in place, and nothing of them runs where there is no seed.
 
 # lima_service start|restart NAME NEEDED ABOUT PROGRAM ARGUMENT...: starts it if it does not run. NEEDED, another of them or
 # "", is stopped after it. Arguments are single words.
