@@ -27,8 +27,7 @@ fi
 if [ -n "$LIMA_CIDATA_CONTAINERD_USER$LIMA_CIDATA_CONTAINERD_SYSTEM" ]; then need iptables iptables; fi
 if [ -n "$LIMA_CIDATA_CONTAINERD_USER" ] && command -v apt-get >/dev/null; then
 	need newuidmap uidmap
-	# No program: a unit of the user's systemd.
-	[ -e /usr/lib/systemd/user/dbus.socket ] || [ -e /lib/systemd/user/dbus.socket ] || packages="$packages dbus-user-session"
+	lima_has_user_bus || packages="$packages dbus-user-session"
 fi
 # shellcheck disable=SC2086 # in words
 [ -z "$packages" ] || lima_install $packages || code=1

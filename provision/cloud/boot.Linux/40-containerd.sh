@@ -125,8 +125,7 @@ user_needs() {
 	for file in /etc/subuid /etc/subgid; do
 		grep -q "^$LIMA_CIDATA_USER:" $file 2>/dev/null || echo "$file has no line for $LIMA_CIDATA_USER"
 	done
-	[ -e /usr/lib/systemd/user/dbus.socket ] || [ -e /lib/systemd/user/dbus.socket ] ||
-		echo "the user has no D-Bus of its own: install the guest's package dbus-user-session"
+	lima_has_user_bus || echo "the user has no D-Bus of its own: install the guest's package dbus-user-session"
 	command -v containerd-rootless-setuptool.sh >/dev/null || echo "the archive has no containerd-rootless-setuptool.sh"
 }
 

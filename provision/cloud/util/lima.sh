@@ -51,6 +51,11 @@ lima_as_user() {
 	fi
 }
 
+# A user's systemd has a D-Bus: no program, but a unit.
+lima_has_user_bus() {
+	[ -e /usr/lib/systemd/user/dbus.socket ] || [ -e /lib/systemd/user/dbus.socket ]
+}
+
 # --- packages ---
 
 # Installs packages by the guest's own package manager.
