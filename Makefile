@@ -39,6 +39,10 @@ CORE_SRC  := $(LIB_SRC) $(foreach d,base yaml yq gotmpl config store plan driver
 CLI_SRC   := $(wildcard limactl-c/cli/*.c)
 HA_SRC    := $(wildcard limactl-c/hostagent/*.c)
 IMAGE_SRC := $(wildcard limactl-c/image/*.c)
+RESOLVER_SRC := $(wildcard limactl-c/resolver/*.c)
+WATCHER_SRC := $(wildcard limactl-c/watcher/*.c)
+SSH_SRC   := $(wildcard limactl-c/ssh/*.c)
+SFTP_SRC  := $(wildcard limactl-c/sftp/*.c)
 GUEST_SRC := $(LIB_SRC) $(wildcard guestagent/*.c)
 obj = $(addprefix $(OUT)/obj/,$(addsuffix .o,$(1)))
 # What a test links: everything but the file that has main().
@@ -48,7 +52,9 @@ no_main = $(filter-out %/main.c,$(1))
 CLI_LIBS   := -lyaml -ljansson
 HA_LIBS    := -luv -ljansson
 IMAGE_LIBS := -lcurl -larchive -lcrypto -lz -lzstd
-TEST_LIBS  := -lcmocka -lyaml -ljansson -luv -lcurl -larchive -lcrypto -lz -lzstd
+RESOLVER_LIBS := -lresolv -lpthread
+SSH_LIBS   := -lssh2 -ljansson
+TEST_LIBS  := -lcmocka -lyaml -ljansson -luv -lcurl -larchive -lcrypto -lz -lzstd -lssh2 $(RESOLVER_LIBS)
 
 BIN   := $(OUT)/bin/limactl-c
 LIBEXEC := $(OUT)/libexec/limactl-c
@@ -56,8 +62,11 @@ SHARE := $(OUT)/share/limactl-c
 AGENT := $(SHARE)/lima-guestagent.Linux-$(ARCH)
 CROSS_AGENT := $(if $(CROSS_CC),$(SHARE)/lima-guestagent.Linux-$(CROSS_ARCH))
 
-build: $(BIN) $(LIBEXEC)/hostagent $(LIBEXEC)/image $(AGENT) $(CROSS_AGENT) $(SHARE)/.staged
+build: $(BIN) $(OUT)/bin/lima $(LIBEXEC)/hostagent $(LIBEXEC)/image $(LIBEXEC)/resolver $(LIBEXEC)/watcher $(LIBEXEC)/ssh $(LIBEXEC)/sftp $(AGENT) $(CROSS_AGENT) $(SHARE)/.staged
 
+$(OUT)/bin/lima: limactl-c/cli/lima
+	@mkdir -p $(@D)
+	$(Q)install $< $@
 $(OUT)/core.a: $(call obj,$(CORE_SRC))
 	$(call say,AR)
 	$(Q)rm -f $@ && ar rcs $@ $^
@@ -73,6 +82,22 @@ $(LIBEXEC)/image: $(call obj,$(IMAGE_SRC)) $(OUT)/core.a
 	@mkdir -p $(@D)
 	$(call say,LD)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(IMAGE_LIBS)
+$(LIBEXEC)/resolver: $(call obj,$(RESOLVER_SRC)) $(OUT)/core.a
+	@mkdir -p $(@D)
+	$(call say,LD)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(RESOLVER_LIBS)
+$(LIBEXEC)/watcher: $(call obj,$(WATCHER_SRC)) $(OUT)/core.a
+	@mkdir -p $(@D)
+	$(call say,LD)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^
+$(LIBEXEC)/ssh: $(call obj,$(SSH_SRC)) $(OUT)/core.a
+	@mkdir -p $(@D)
+	$(call say,LD)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(SSH_LIBS)
+$(LIBEXEC)/sftp: $(call obj,$(SFTP_SRC)) $(OUT)/core.a
+	@mkdir -p $(@D)
+	$(call say,LD)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^
 
 $(OUT)/obj/%.o: % Makefile VERSION
 	@mkdir -p $(@D)
@@ -109,8 +134,8 @@ $(SHARE)/.staged: $(wildcard templates templates/* templates/*/* provision/* pro
 
 # Tests. A unit test links the module's own layer and all below it, programs' modules included.
 UNIT := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
-FUZZ := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
-$(OUT)/programs.a: $(call obj,$(call no_main,$(CLI_SRC) $(HA_SRC) $(IMAGE_SRC) $(wildcard guestagent/*.c)))
+FUZZ := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+$(OUT)/programs.a: $(call obj,$(call no_main,$(CLI_SRC) $(HA_SRC) $(IMAGE_SRC) $(RESOLVER_SRC) $(WATCHER_SRC) $(SSH_SRC) $(SFTP_SRC) $(wildcard guestagent/*.c)))
 	$(call say,AR)
 	$(Q)rm -f $@ && ar rcs $@ $^
 $(OUT)/test_%: $(OUT)/obj/tests/unit/test_%.c.o $(OUT)/programs.a $(OUT)/core.a
@@ -122,8 +147,7 @@ $(OUT)/replay_%: $(OUT)/obj/tests/fuzz/%.c.o $(OUT)/obj/tests/fuzz/replay.c.o $(
 # libFuzzer programs, sanitized, from objects of their own (gcc has given the warnings). Each runs for FUZZ_SECONDS, 60 in CI; those of
 # FUZZ_SMALL, whose few branches are all known by then, for a quarter of it.
 FUZZ_SECONDS ?= 10
-FUZZ_SMALL := agentproto execproto harvest http image_boot_config image_manifest opts plan qmp
-FUZZED := $(FUZZ:fuzz_%=%)
+FUZZ_SMALL := agentless agentproto containers dns dns_answer docker_api execproto fevent harvest http image_boot_config image_manifest nat_rules opts plan qcow2_snapshots qmp session socks
 run_fuzz = OUT=$(OUT) FUZZ_SECONDS=$(FUZZ_SECONDS) FUZZ_SMALL="$(FUZZ_SMALL)"
 FUZZ_CC ?= clang-14
 FUZZ_SAN := -fsanitize=address,undefined -fno-sanitize-recover=all
@@ -132,16 +156,23 @@ $(OUT)/fuzz/%.o: % Makefile VERSION
 	$(call say,CC)
 	$(Q)$(FUZZ_CC) $(BASE_CFLAGS) -w -g -O1 -ffunction-sections -fdata-sections $(FUZZ_SAN) -fsanitize=fuzzer-no-link -c -o $@ $<
 fuzz_obj = $(addprefix $(OUT)/fuzz/,$(addsuffix .o,$(1)))
-$(OUT)/fuzz/core.a: $(call fuzz_obj,$(CORE_SRC) $(call no_main,$(CLI_SRC) $(HA_SRC) $(IMAGE_SRC) $(wildcard guestagent/*.c)))
+$(OUT)/fuzz/core.a: $(call fuzz_obj,$(CORE_SRC) $(call no_main,$(CLI_SRC) $(HA_SRC) $(IMAGE_SRC) $(RESOLVER_SRC) $(WATCHER_SRC) $(SSH_SRC) $(SFTP_SRC) $(wildcard guestagent/*.c)))
 	$(call say,AR)
 	$(Q)rm -f $@ && ar rcs $@ $^
 $(OUT)/fuzz_%: $(OUT)/fuzz/tests/fuzz/fuzz_%.c.o $(OUT)/fuzz/core.a
 	$(call say,LD)
 	$(Q)$(FUZZ_CC) $(FUZZ_SAN) -fsanitize=fuzzer -Wl,--gc-sections -o $@ $^ $(filter-out -lcmocka,$(TEST_LIBS))
 
+# Static: they also run in guests.
+bench-tools: $(patsubst bench/%.c,$(OUT)/bench/%,$(wildcard bench/*.c))
+$(OUT)/bench/%: bench/%.c Makefile
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -O2 -static -o $@ $<
+
 unit: $(OUT)/test_$(T)
 	$(OUT)/test_$(T)
-unit-programs: $(if $(T),$(OUT)/test_$(T),$(UNIT:%=$(OUT)/%) $(FUZZ:%=$(OUT)/replay_%))
+unit-programs: $(if $(T),$(OUT)/test_$(T),$(UNIT:%=$(OUT)/%) $(FUZZ:%=$(OUT)/replay_fuzz_%))
 
 test-unit: unit-programs build
 	@OUT=$(OUT) tests/run unit $(T)
@@ -151,7 +182,7 @@ test-vm: build image
 	@OUT=$(OUT) tests/run vm $(F)
 test: deps
 	@$(MAKE) --no-print-directory build unit-programs fuzz-programs image
-	@$(run_fuzz) FUZZED="$(FUZZED)" tests/run all
+	@$(run_fuzz) FUZZED="$(FUZZ)" tests/run all
 
 deps:
 	@.ci/deps
@@ -161,20 +192,20 @@ demo:
 	@.ci/demo
 lint:
 	@.ci/lint
-fuzz-programs: $(FUZZED:%=$(OUT)/fuzz_%)
+fuzz-programs: $(FUZZ:%=$(OUT)/fuzz_%)
 fuzz: $(if $(T),$(T:%=$(OUT)/fuzz_%),fuzz-programs)
-	@$(run_fuzz) tests/run fuzz $(or $(T),$(FUZZED))
+	@$(run_fuzz) tests/run fuzz $(or $(T),$(FUZZ))
 
 install: build
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/limactl-c $(DESTDIR)$(PREFIX)/share/limactl-c
-	install $(BIN) $(DESTDIR)$(PREFIX)/bin
-	install $(LIBEXEC)/hostagent $(LIBEXEC)/image $(DESTDIR)$(PREFIX)/libexec/limactl-c
+	install $(BIN) $(OUT)/bin/lima $(DESTDIR)$(PREFIX)/bin
+	install $(LIBEXEC)/hostagent $(LIBEXEC)/image $(LIBEXEC)/resolver $(LIBEXEC)/watcher $(LIBEXEC)/ssh $(LIBEXEC)/sftp $(DESTDIR)$(PREFIX)/libexec/limactl-c
 	install -m 755 $(AGENT) $(CROSS_AGENT) $(DESTDIR)$(PREFIX)/share/limactl-c
 	cp -R templates provision $(DESTDIR)$(PREFIX)/share/limactl-c
 
 clean:
 	rm -rf out out-*
 
-.PHONY: build unit unit-programs fuzz-programs test test-unit test-cli test-vm deps image demo lint fuzz install clean
+.PHONY: build bench-tools unit unit-programs fuzz-programs test test-unit test-cli test-vm deps image demo lint fuzz install clean
 .SECONDARY:
 -include $(shell find $(OUT)/obj $(OUT)/guest $(OUT)/cross $(OUT)/fuzz -name '*.d' 2>/dev/null)

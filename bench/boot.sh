@@ -4,8 +4,6 @@
 # run it as `chrt -f 1 bench/boot.sh`: the machine's processes inherit that and go ahead of the other work.
 . "$(dirname "$0")/lib.bash"
 bench_begin boot
-here=$(dirname "$(realpath "$0")")
-samples=$LIMA_HOME/_samples # RUN KIND<tab>STAGE<tab>SECONDS<tab>PROCESSOR SECONDS
 
 # The guests: instance, template, what is changed in it. One more guest is one more line.
 guests() {
@@ -22,20 +20,8 @@ limits() {
 	LIST
 }
 
-# keep RUN KIND: stages from standard input into the samples and the raw results.
-keep() {
-	local stage seconds processor
-	while IFS=$'\t' read -r stage seconds processor; do
-		printf '%s\t%s\t%s\t%s\t%s\n' "$1" "$2" "$stage" "$seconds" "$processor" >>"$samples"
-		raw "run $1: $2: $stage at $seconds s, processor $processor s"
-	done
-}
-
-# column KIND STAGE NUMBER: that column of all runs.
-column() { awk -F '\t' -v k="$1" -v s="$2" -v n="$3" '$2 == k && $3 == s { print $n }' "$samples"; }
-
 # Stages of a kind, in their order in the first run.
-stages_of() { awk -F '\t' -v k="$1" '$2 == k && !seen[$3]++ { print $3 }' "$samples"; }
+stages_of() { samples | awk -F '\t' -v k="$1" '$2 == k && !seen[$3]++ { print $3 }'; }
 
 conclude() {
 	local kind=$1 stage limit
@@ -66,10 +52,10 @@ done < <(guests)
 
 same=$(jq -r .cmdline "$LIMA_HOME/bench/plan.json" | sed 's/ rdinit=[^ ]*//')
 # shellcheck disable=SC2034 # bare_qemu uses it
-bare_by=(python3 "$here/stages.py" bare)
+bare_by=(python3 bench/stages.py bare)
 for run in $(seq "$RUNS"); do
 	while read -r name _; do
-		python3 "$here/stages.py" boot "$name" | keep "$run" "$name"
+		python3 bench/stages.py boot "$name" | keep "$run" "$name"
 		limactl-c stop "$name" >/dev/null 2>&1
 	done < <(guests)
 	bare_qemu "$same" | keep "$run" bare

@@ -5,7 +5,7 @@
 bench_begin footprint
 SECONDS_IDLE=${SECONDS_IDLE:-60}
 
-limactl-c start --tty=false --name=bench templates/minimal-docker-offline.yaml >/dev/null
+limactl-c start --tty=false --name=bench --idle=never templates/minimal-docker-offline.yaml >/dev/null
 sock=$LIMA_HOME/bench/sock/docker.sock
 
 # Every process of ours on the host: the host agent, the spawner it forked, and the shell that waits for the guest's sample.

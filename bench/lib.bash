@@ -12,6 +12,7 @@ bench_begin() {
 	bench_raw=results/$(date -u +%Y-%m-%d)-$bench_name.txt
 	LIMA_HOME=$(mktemp -d /tmp/lb.XXXX)
 	export LIMA_HOME
+	bench_samples=$LIMA_HOME/_samples
 	trap bench_end EXIT
 	{
 		echo "# bench/$bench_name.sh, $bench_started, $RUNS runs"
@@ -32,20 +33,39 @@ bench_end() {
 # raw TEXT: a line of raw output, shown and kept.
 raw() { echo "$*" | tee -a "$bench_raw"; }
 
+# keep RUN KIND: stages of bench/stages.py from standard input into the samples, as lines RUN, KIND, STAGE, SECONDS, PROCESSOR
+# SECONDS divided by tabs, and into the raw results.
+keep() {
+	local stage seconds processor
+	while IFS=$'\t' read -r stage seconds processor; do
+		printf '%s\t%s\t%s\t%s\t%s\n' "$1" "$2" "$stage" "$seconds" "$processor" >>"$bench_samples"
+		raw "run $1: $2: $stage at $seconds s, processor $processor s"
+	done
+}
+
+samples() { cat "$bench_samples"; }
+# column KIND STAGE NUMBER: that column of all runs.
+column() { samples | awk -F '\t' -v k="$1" -v s="$2" -v n="$3" '$2 == k && $3 == s { print $n }'; }
+
 # seconds since 1970, with a fraction
 now() { date +%s.%N; }
 
 minus() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.3f", a - b }'; }
 
-# summary NAME UNIT LIMIT VALUE...: median, spread and whether the median keeps the limit ("-" = none).
+# median VALUE...
+median() { printf '%s\n' "$@" | sort -g | awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
+
+# summary NAME UNIT LIMIT VALUE...: median, spread and whether the median keeps the limit: N at most, ">N" at least, "-" none.
 summary() {
 	local name=$1 unit=$2 limit=$3
 	shift 3
-	printf '%s\n' "$@" | sort -g | awk -v name="$name" -v unit="$unit" -v limit="$limit" '
+	[ $# -gt 0 ] || { raw "$name: nothing measured"; return; }
+	printf '%s\n' "$@" | sort -g | awk -v name="$name" -v unit="$unit" -v limit="$limit" -v m="$(median "$@")" '
 		{ v[NR] = $1 }
 		END {
-			m = NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2
-			verdict = limit == "-" ? "" : (m <= limit + 0 ? "  (limit " limit ": kept)" : "  (limit " limit ": MISSED)")
+			least = limit ~ /^>/
+			bound = substr(limit, 1 + least) + 0
+			verdict = limit == "-" ? "" : "  (limit " limit ": " ((least ? m >= bound : m <= bound) ? "kept" : "MISSED") ")"
 			printf "%-44s median %8.3f %-4s [%.3f - %.3f] n=%d%s\n", name, m, unit, v[1], v[NR], NR, verdict
 		}' | tee -a "$bench_raw"
 }

@@ -3,11 +3,9 @@
 # kernel that was taken out of it after its first start. bench/stages.py says by which clocks. As root, which making the
 # image needs.
 . "$(dirname "$0")/lib.bash"
-here=$(dirname "$(realpath "$0")")
 . tests/helpers/vm.bash
 tests/helpers/debian-image
 bench_begin loader
-samples=$LIMA_HOME/_samples # KIND<tab>STAGE<tab>SECONDS
 FIRST="kernel's first line (firmware, unpacking it)"
 
 debian_template >"$LIMA_HOME/debian.yaml"
@@ -27,23 +25,28 @@ limactl-c stop harvested >/dev/null 2>&1
 
 for run in $(seq "$RUNS"); do
 	for kind in grub harvested; do
-		while IFS=$'\t' read -r stage seconds processor; do
-			printf '%s\t%s\t%s\n' "$kind" "$stage" "$seconds" >>"$samples"
-			raw "run $run: $kind: $stage at $seconds s, processor $processor s"
-		done < <(python3 "$here/stages.py" boot "$kind")
+		python3 bench/stages.py boot "$kind" | keep "$run" "$kind"
 		limactl-c stop "$kind" >/dev/null 2>&1
 	done
 	raw "run $run: load average $(cut -d ' ' -f 1 /proc/loadavg)"
 done
 
-# column KIND STAGE
-column() { awk -F '\t' -v k="$1" -v s="$2" '$1 == k && $2 == s { print $3 }' "$samples"; }
+# saved STAGE: in each run that has it of both; a busy host's early stages are left out.
+saved() {
+	samples | awk -F '\t' -v s="$1" '
+		$3 == s { at[$1, $2] = $4; runs[$1] }
+		END {
+			for (r in runs)
+				if ((r, "grub") in at && (r, "harvested") in at)
+					printf "%.3f\n", at[r, "grub"] - at[r, "harvested"]
+		}'
+}
 
 for stage in "$FIRST" "agent answers"; do
 	for kind in grub harvested; do
-		mapfile -t seconds < <(column "$kind" "$stage")
+		mapfile -t seconds < <(column "$kind" "$stage" 4)
 		summary "$kind: $stage" s - "${seconds[@]}"
 	done
-	mapfile -t saved < <(paste <(column grub "$stage") <(column harvested "$stage") | awk 'NF == 2 { printf "%.3f\n", $1 - $2 }')
-	summary "saved: $stage" s - "${saved[@]}"
+	mapfile -t seconds < <(saved "$stage")
+	summary "saved: $stage" s - "${seconds[@]}"
 done

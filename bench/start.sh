@@ -14,7 +14,7 @@ took() {
 }
 over() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", a / b }'; }
 
-limactl-c start --tty=false --name=bench templates/minimal-docker-offline.yaml >/dev/null
+limactl-c start --tty=false --name=bench --idle=never templates/minimal-docker-offline.yaml >/dev/null
 limactl-c stop bench >/dev/null 2>&1
 
 # What the instance's kernel is told, but for its first program: init_on_free=1 zeroes all memory at boot.

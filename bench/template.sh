@@ -11,7 +11,8 @@ PEER_USER=${PEER_USER:-nobody}
 
 work=$LIMA_HOME/.work
 mkdir "$work"
-gcc -O2 -static -o "$work/peak" bench/peak.c
+make -s OUT="$OUT" bench-tools
+cp "$OUT/bench/peak" "$work/peak" # PEER_USER may not reach ours
 chmod 711 "$LIMA_HOME" "$work"
 limactl_c=$(command -v limactl-c)
 

@@ -17,7 +17,7 @@
 
 enum {
 	CARRIER_EVENTS = EPOLLIN | EPOLLRDHUP | EPOLLET,
-	CARRIER_BUFFER = 64 * 1024,
+	CARRIER_BUFFER = 128 * 1024,
 	CARRIER_ROUNDS = 8, /* buffers read before others have their turn */
 };
 
@@ -91,15 +91,15 @@ static int open_listener(const char *name, struct err *e)
 /* One at a time: the next one waits in the socket's queue. */
 static void await_peer(struct ga_carrier *c)
 {
-	c->listener.fd = c->listen_fd;
-	if (ga_loop_add(c->loop, &c->listener, EPOLLIN) < 0)
+	if (ga_accept_start(&c->listener, c->listen_fd) < 0)
 		c->loop->quit = true;
 }
 
-/* Room for output is told only to who waits for it, or each answer would wake us once more when it is taken. */
+/* Room for output is told only to who waits for it, or each answer would wake us once more when it is taken. It also tells
+ * of a port's next host. */
 static void set_interest(struct ga_carrier *c)
 {
-	ga_loop_change(c->loop, &c->watch, CARRIER_EVENTS | (c->writable ? 0 : EPOLLOUT));
+	ga_loop_change(c->loop, &c->watch, CARRIER_EVENTS | (c->writable && !c->alone ? 0 : EPOLLOUT));
 }
 
 static void connection_gone(struct ga_carrier *c)
@@ -112,8 +112,9 @@ static void connection_gone(struct ga_carrier *c)
 		c->loop->quit = true;
 }
 
-/* Fills buf as far as bytes are there. Returns the count; *more: unread bytes may be left; *end: the peer is gone. */
-static size_t fill(struct ga_carrier *c, uint8_t *buf, size_t size, bool *more, bool *end)
+/* Fills buf as far as bytes are there. Returns the count; *more: unread bytes may be left; *end: the peer is gone. hup: the end,
+ * or an error, stands behind them. */
+static size_t fill(struct ga_carrier *c, uint8_t *buf, size_t size, bool hup, bool *more, bool *end)
 {
 	size_t n = 0;
 
@@ -123,7 +124,11 @@ static size_t fill(struct ga_carrier *c, uint8_t *buf, size_t size, bool *more, 
 
 		if (k > 0) {
 			n += (size_t)k;
-			continue;
+			/* A socket that gave less than it was asked for has no more, and tells when it has. */
+			if (c->port || hup || n == size)
+				continue;
+			*more = false;
+			return n;
 		}
 		if (k < 0 && errno == EINTR)
 			continue;
@@ -135,16 +140,21 @@ static size_t fill(struct ga_carrier *c, uint8_t *buf, size_t size, bool *more, 
 	return n;
 }
 
-static void read_all(struct ga_carrier *c)
+static void read_all(struct ga_carrier *c, bool hup)
 {
 	static uint8_t buf[CARRIER_BUFFER];
 	bool more = true, end = false;
 
 	for (int i = 0; more && i < CARRIER_ROUNDS; i++) {
-		size_t n = fill(c, buf, sizeof(buf), &more, &end);
-
-		if (n)
-			mux_feed(c->mux, buf, n);
+		if (sizeof(buf) - c->len < MUX_UNIT_MAX) {
+			memmove(buf, buf + c->at, c->len - c->at);
+			c->len -= c->at;
+			c->at = 0;
+		}
+		c->len += fill(c, buf + c->len, sizeof(buf) - c->len, hup, &more, &end);
+		c->at += mux_feed(c->mux, buf + c->at, c->len - c->at);
+		if (c->at == c->len)
+			c->at = c->len = 0;
 	}
 	if (end)
 		connection_gone(c);
@@ -155,19 +165,23 @@ static void read_all(struct ga_carrier *c)
 static void on_event(struct ga_watch *w, uint32_t events)
 {
 	struct ga_carrier *c = ga_of(w, struct ga_carrier, watch);
+	bool room = (events & EPOLLOUT) && !c->writable, alone = c->port && (events & EPOLLHUP), change = alone != c->alone;
 
-	if ((events & EPOLLOUT) && !c->writable) {
-		c->writable = true;
+	c->writable |= room;
+	c->alone = alone;
+	if (change && c->alone_changed)
+		c->alone_changed(c);
+	if (room || change)
 		set_interest(c);
-	}
 	if (events & (EPOLLIN | EPOLLHUP | EPOLLRDHUP | EPOLLERR))
-		read_all(c);
+		read_all(c, events & (EPOLLHUP | EPOLLRDHUP | EPOLLERR));
 }
 
 /* fd is ours from here on. */
 static int connected(struct ga_carrier *c, int fd)
 {
 	c->watch.fd = fd;
+	c->at = c->len = 0;
 	c->writable = true;
 	if (ga_loop_add(c->loop, &c->watch, CARRIER_EVENTS) < 0) {
 		c->watch.fd = -1;
@@ -178,15 +192,11 @@ static int connected(struct ga_carrier *c, int fd)
 	return 0;
 }
 
-static void on_peer(struct ga_watch *w, uint32_t events)
+static void on_peer(struct ga_accept *a, int fd)
 {
-	struct ga_carrier *c = ga_of(w, struct ga_carrier, listener);
-	int fd = accept4(w->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	struct ga_carrier *c = ga_of(a, struct ga_carrier, listener);
 
-	(void)events;
-	if (fd < 0)
-		return;
-	ga_loop_del(c->loop, w);
+	ga_accept_stop(a);
 	if (connected(c, fd) < 0)
 		c->loop->quit = true;
 }
@@ -203,8 +213,9 @@ static const struct {
 
 int ga_carrier_open(struct ga_carrier *c, struct ga_loop *loop, struct mux *mux, const char *spec, struct err *e)
 {
-	*c = (struct ga_carrier){ .watch = { -1, on_event }, .listener = { -1, on_peer }, .listen_fd = -1,
-				  .loop = loop, .mux = mux };
+	*c = (struct ga_carrier){ .watch = { -1, on_event }, .listen_fd = -1, .loop = loop,
+				  .listener = { .loop = loop, .watch.fd = -1, .name = "the channel", .take = on_peer },
+				  .mux = mux, .alone_changed = c->alone_changed };
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		size_t n = strlen(kinds[i].prefix);
 		int fd;
@@ -225,20 +236,31 @@ int ga_carrier_open(struct ga_carrier *c, struct ga_loop *loop, struct mux *mux,
 	return err_set(e, ERR_USAGE, "carrier \"%s\" is neither virtio:NAME, unix:PATH nor listen:FD", spec);
 }
 
+/* False: there is nothing to write. *k: what writev() said. A port takes each part by itself, and the machine is told of each,
+ * which costs an emulated processor less than copying a long payload behind its header. */
+static bool write_some(struct ga_carrier *c, ssize_t *k)
+{
+	struct iovec part[MUX_PARTS];
+	size_t n = mux_output_parts(c->mux, part);
+
+	*k = n ? writev(c->watch.fd, part, (int)n) : 0;
+	return n > 0;
+}
+
 void ga_carrier_flush(struct ga_carrier *c)
 {
-	const uint8_t *p;
-	size_t n;
+	while (c->watch.fd >= 0 && c->writable) {
+		ssize_t k;
+		int errnum;
 
-	while (c->watch.fd >= 0 && c->writable && (n = mux_output(c->mux, &p)) > 0) {
-		ssize_t k = write(c->watch.fd, p, n);
-
-		if (k > 0) {
-			mux_output_done(c->mux, (size_t)k);
-		} else if (k < 0 && errno == EAGAIN) {
+		if (!write_some(c, &k))
+			return;
+		errnum = k < 0 ? errno : 0;
+		mux_output_done(c->mux, k > 0 ? (size_t)k : 0);
+		if (errnum == EAGAIN) {
 			c->writable = false;
 			set_interest(c);
-		} else if (k == 0 || errno != EINTR) {
+		} else if (k == 0 || (errnum && errnum != EINTR)) {
 			connection_gone(c);
 		}
 	}
@@ -248,5 +270,5 @@ void ga_carrier_close(struct ga_carrier *c)
 {
 	ga_loop_close(c->loop, &c->watch);
 	if (c->listen_fd >= 0)
-		ga_loop_del(c->loop, &c->listener);
+		ga_accept_stop(&c->listener);
 }

@@ -34,9 +34,7 @@ static bool has_screen(const struct setup *su)
 
 bool console_missing(const struct setup *su, const char *name)
 {
-	auto_buf type = BUF_INIT(SU_FILE_MAX);
 	char path[128];
-	struct err e;
 
 	snprintf(path, sizeof(path), "/sys/class/tty/%.64s", name);
 	if (strchr(name, '/') || !su_exists(su, path))
@@ -45,5 +43,5 @@ bool console_missing(const struct setup *su, const char *name)
 		return !has_screen(su);
 	/* The kernel makes ttyS0 to ttyS3 whether there is hardware behind them or not. */
 	snprintf(path, sizeof(path), "/sys/class/tty/%.64s/type", name);
-	return su_read(su, path, &type, &e) == 0 && strcmp(type.data, "0\n") == 0;
+	return su_says(su, path, "0\n");
 }

@@ -62,11 +62,11 @@ int dhcp_lease_read(struct dhcp_lease *l, struct err *e)
 	if (!card || !*card || strlen(card) >= sizeof(l->card))
 		return err_set(e, ERR_INVALID, "udhcpc names no network card");
 	snprintf(l->card, sizeof(l->card), "%s", card);
-	if (variable("ip", &l->address, e) < 0 || variable("subnet", &l->mask, e) < 0)
+	if (variable("ip", &l->net.address, e) < 0 || variable("subnet", &l->net.mask, e) < 0)
 		return -1;
-	if (!is_mask(l->mask))
+	if (!is_mask(l->net.mask))
 		return err_set(e, ERR_INVALID, "the DHCP server's subnet, \"%.64s\", is no network mask", getenv("subnet"));
-	if (router && *router && !first_of(router, text, &l->router))
+	if (router && *router && !first_of(router, text, &l->net.gateway))
 		return err_set(e, ERR_INVALID, "the DHCP server's router, \"%.64s\", is no IPv4 address", router);
 	read_dns(l);
 	return 0;
@@ -116,12 +116,8 @@ int dhcp_start(const struct setup *su, const char *card, int wait_ms, struct err
 static int bound(const struct setup *su, struct err *e)
 {
 	struct dhcp_lease l;
-	struct net_address a;
 
-	if (dhcp_lease_read(&l, e) < 0)
-		return -1;
-	a = (struct net_address){ l.address, l.mask, l.router };
-	if (net_configure(l.card, &a, e) < 0 || dhcp_name_servers(su, &l, e) < 0)
+	if (dhcp_lease_read(&l, e) < 0 || net_configure(l.card, &l.net, e) < 0 || dhcp_name_servers(su, &l, e) < 0)
 		return -1;
 	trouble_over(su, "network"); /* it may have come late */
 	return 0;

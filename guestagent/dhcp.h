@@ -3,8 +3,7 @@
 #ifndef LIMA_GUESTAGENT_DHCP_H
 #define LIMA_GUESTAGENT_DHCP_H
 
-#include <netinet/in.h>
-
+#include "guestagent/net.h"
 #include "guestagent/setup_util.h"
 
 enum { DHCP_DNS_MAX = 8 };
@@ -12,8 +11,7 @@ enum { DHCP_DNS_MAX = 8 };
 /* What udhcpc puts into its script's environment. */
 struct dhcp_lease {
 	char card[16];
-	struct in_addr address, mask;
-	struct in_addr router;             /* INADDR_ANY: none */
+	struct net_address net;
 	char dns[DHCP_DNS_MAX][INET_ADDRSTRLEN];
 	size_t dns_count;
 };

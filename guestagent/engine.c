@@ -51,7 +51,7 @@ static int link_one(const char *from, const char *to, struct err *e)
 /* Removes our links in folder that lead nowhere. */
 static void sweep(const struct setup *su, const char *folder)
 {
-	char path[SU_PATH_MAX], target[SU_PATH_MAX], full[SU_PATH_MAX];
+	char path[SU_PATH_MAX], target[SU_PATH_MAX];
 	struct dirent *d;
 	auto_closedir DIR *dir = opendir(su_path(su, *folder ? folder : "/", path));
 
@@ -61,8 +61,7 @@ static void sweep(const struct setup *su, const char *folder)
 		if (n < 0)
 			continue;
 		target[n] = '\0';
-		if (strncmp(target, ENGINE "/", strlen(ENGINE "/")) == 0 &&
-		    access(su_path(su, target, full), F_OK) < 0)
+		if (strncmp(target, ENGINE "/", strlen(ENGINE "/")) == 0 && !su_exists(su, target))
 			unlinkat(dirfd(dir), d->d_name, 0);
 	}
 }

@@ -97,16 +97,6 @@ static void send_record(struct job *j, enum ep_type type, const void *payload, s
 	mux_write(j->stream.mux, payload, len);
 }
 
-/* Whether n bytes can be written now; if not, writable() tells when to ask again. */
-static bool has_room(struct mux_stream *m, size_t n)
-{
-	if (mux_room(m) >= n)
-		return true;
-	if (mux_tx_reserve(m, &n))
-		mux_tx_commit(m, 0);
-	return false;
-}
-
 /* Reads up to limit payload bytes into a record. Returns read()'s result, or -2 when the stream has no room. */
 static ssize_t read_record(struct end *in, size_t limit)
 {
@@ -395,7 +385,7 @@ static void pump(struct job *j)
 		hang_up(j);
 	pump_end(&j->out);
 	pump_end(&j->err);
-	if (j->ended && j->out.watch.fd < 0 && j->err.watch.fd < 0 && has_room(j->stream.mux, EP_HEADER + 4))
+	if (j->ended && j->out.watch.fd < 0 && j->err.watch.fd < 0 && mux_room_for(j->stream.mux, EP_HEADER + 4))
 		finish(j);
 }
 

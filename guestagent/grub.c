@@ -35,22 +35,14 @@ static const struct grub kinds[] = {
 };
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
-static bool mentions(const struct setup *su, const char *path, const char *word)
-{
-	auto_buf text = BUF_INIT(SU_FILE_MAX);
-	struct err e;
-
-	return su_read(su, path, &text, &e) == 0 && strstr(text.data, word) != NULL;
-}
-
 static bool find(const struct setup *su, struct grub *g)
 {
 	for (size_t i = 0; i < KINDS; i++) {
 		if (!su_exists(su, kinds[i].mkconfig) || !su_exists(su, kinds[i].cfg))
 			continue;
 		*g = kinds[i];
-		g->folder = mentions(su, g->mkconfig, "/default/grub.d");
-		g->entries = mentions(su, g->cfg, "blscfg") && grub_entries_are(su);
+		g->folder = su_has(su, g->mkconfig, "/default/grub.d");
+		g->entries = su_has(su, g->cfg, "blscfg") && grub_entries_are(su);
 		return g->folder || su_exists(su, DEFAULTS);
 	}
 	return false;
@@ -72,23 +64,29 @@ bool grub_is_plain(const char *word, size_t n)
 	return strspn(word, plain) >= n;
 }
 
+size_t grub_word(const char **at)
+{
+	size_t n;
+
+	while ((n = cmdline_word(at)) && !grub_is_plain(*at, n))
+		*at += n;
+	return n;
+}
+
 static int add_args(const struct setup *su, struct buf *b)
 {
 	const char *at = settings_get(su->settings, "loader.args", "");
 	size_t n, key;
 	int bad = buf_adds(b, "lima_said=\" $GRUB_CMDLINE_LINUX $GRUB_CMDLINE_LINUX_DEFAULT \" lima_args=\n");
 
-	for (; (n = cmdline_word(&at)); at += n) {
+	for (; (n = grub_word(&at)); at += n) {
 		key = cmdline_key(at, n);
-		if (grub_is_plain(at, n))
-			bad |= buf_addf(b, "case $lima_said in *' %.*s '* | *' %.*s'[=,]*) ;; "
-					   "*) lima_args=\"$lima_args %.*s\" ;; esac\n",
-					(int)key, at, (int)key, at, (int)n, at);
+		bad |= buf_addf(b, "case $lima_said in *' %.*s '* | *' %.*s'[=,]*) ;; *) lima_args=\"$lima_args %.*s\" ;; esac\n",
+				(int)key, at, (int)key, at, (int)n, at);
 	}
 	at = settings_get(su->settings, "loader.lastArgs", "");
-	for (; (n = cmdline_word(&at)); at += n)
-		if (grub_is_plain(at, n))
-			bad |= buf_addf(b, "lima_args=\"$lima_args %.*s\"\n", (int)n, at);
+	for (; (n = grub_word(&at)); at += n)
+		bad |= buf_addf(b, "lima_args=\"$lima_args %.*s\"\n", (int)n, at);
 	return bad | buf_adds(b, "[ -z \"$lima_args\" ] || GRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT "
 				 CMDLINE_BEGIN "$lima_args " CMDLINE_END "\"\n");
 }

@@ -25,6 +25,7 @@ int grub_configure(const struct setup *su, bool on, struct err *e);
 
 /* Whether a word means the same to the kernel, to GRUB's own language and to sh. */
 bool grub_is_plain(const char *word, size_t n);
+size_t grub_word(const char **at); /* cmdline_word() over the plain ones */
 
 int grub_check_menu(const struct setup *su, struct err *e); /* its menu does not wait */
 

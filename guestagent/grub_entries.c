@@ -49,13 +49,12 @@ static int add_ours(const struct setup *su, const char *said, struct buf *out)
 	const char *at = settings_get(su->settings, "loader.args", "");
 	int bad = 0;
 
-	for (size_t n; (n = cmdline_word(&at)); at += n)
-		if (grub_is_plain(at, n) && !cmdline_has_key(said, at, n))
+	for (size_t n; (n = grub_word(&at)); at += n)
+		if (!cmdline_has_key(said, at, n))
 			bad |= buf_addf(&words, "%.*s ", (int)n, at);
 	at = settings_get(su->settings, "loader.lastArgs", "");
-	for (size_t n; (n = cmdline_word(&at)); at += n)
-		if (grub_is_plain(at, n))
-			bad |= buf_addf(&words, "%.*s ", (int)n, at);
+	for (size_t n; (n = grub_word(&at)); at += n)
+		bad |= buf_addf(&words, "%.*s ", (int)n, at);
 	return words.len ? bad | buf_addf(out, " " CMDLINE_BEGIN " %s" CMDLINE_END, words.data) : bad;
 }
 

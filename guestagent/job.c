@@ -13,58 +13,9 @@
 #include "guestagent/user.h"
 #include "lib/cleanup.h"
 #include "lib/io.h"
+#include "lib/shell_line.h"
 
 enum { LINE_BYTES = 4 * EP_START_MAX + 4 * EP_ARGS_MAX }; /* every byte a quote */
-
-/* --- the line --- */
-
-static bool is_safe(const char *s, size_t n)
-{
-	static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-";
-
-	return n && strspn(s, safe) >= n;
-}
-
-static int add_quoted(struct buf *out, const char *s, size_t n)
-{
-	if (is_safe(s, n))
-		return buf_add(out, s, n);
-	if (buf_adds(out, "'") < 0)
-		return -1;
-	for (size_t i = 0; i < n; i++)
-		if ((s[i] == '\'' ? buf_adds(out, "'\\''") : buf_add(out, s + i, 1)) < 0)
-			return -1;
-	return buf_adds(out, "'");
-}
-
-/* Length of "NAME=", 0 when the word is no assignment. */
-static size_t assignment(const char *s)
-{
-	static const char first[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
-	static const char rest[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
-	size_t n = strspn(s, rest);
-
-	return n && strchr(first, s[0]) && s[n] == '=' ? n + 1 : 0;
-}
-
-int ga_job_line(struct buf *out, const char *const *argv, size_t argc)
-{
-	bool assigning = true;
-
-	for (size_t i = 0; i < argc; i++) {
-		size_t n = assigning ? assignment(argv[i]) : 0;
-
-		assigning = n > 0;
-		if (i && buf_adds(out, " ") < 0)
-			return -1;
-		if (n && buf_add(out, argv[i], n) < 0)
-			return -1;
-		/* An empty value needs no quotes, an empty word does. */
-		if ((!n || argv[i][n]) && add_quoted(out, argv[i] + n, strlen(argv[i] + n)) < 0)
-			return -1;
-	}
-	return 0;
-}
 
 /* --- the child --- */
 
@@ -108,7 +59,8 @@ static void set_environment(const struct launch *l)
 		name[eq - s->env[i]] = '\0';
 		setenv(name, eq + 1, 1);
 	}
-	setenv("SHELL", l->shell, 1);
+	if (l->shell[0] == '/')
+		setenv("SHELL", l->shell, 1);
 	if (s->tty && *s->term)
 		setenv("TERM", s->term, 1);
 }
@@ -117,8 +69,23 @@ static void set_directory(const struct launch *l)
 {
 	if (*l->start->workdir && chdir(l->start->workdir) == 0)
 		return;
+	if (l->start->only_there) {
+		dprintf(STDERR_FILENO, "limactl-c: %s: %s\n", l->start->workdir, strerror(errno));
+		_exit(1); /* as limactl's */
+	}
 	if (chdir(l->user.home) < 0 && chdir("/") < 0)
 		fail("/");
+}
+
+/* Ourselves, by a name that holds wherever the program lies and whoever we are by now. */
+static _Noreturn void run_files(const struct ep_start *s)
+{
+	char *argv[2 + EP_ARGS_MAX + 1] = { "lima-guestagent", "files" };
+
+	for (size_t i = 0; i < s->argc; i++)
+		argv[2 + i] = (char *)s->argv[i];
+	execv("/proc/self/exe", argv);
+	fail("files");
 }
 
 static _Noreturn void run_child(const struct launch *l)
@@ -129,17 +96,23 @@ static _Noreturn void run_child(const struct launch *l)
 	setsid();
 	set_descriptors(l);
 	ga_child_signals();
-	setrlimit(RLIMIT_NOFILE, &l->ga->files);
 	umask(022);
 	if (ga_user_become(&l->user) < 0)
 		fail("change to the instance's user");
 	set_environment(l);
 	set_directory(l);
+	/* A shell to work in, from which servers are started, is spared nothing. */
+	if (l->line)
+		ga_child_fix_addresses(l->ga->settings);
+	/* Last: while thousands of connections are open, nothing can be opened under the limit a command gets. */
+	setrlimit(RLIMIT_NOFILE, &l->ga->files);
+	if (l->start->files)
+		run_files(l->start);
 	snprintf(argv0, sizeof(argv0), "-%s", base ? base + 1 : l->shell);
 	if (l->line)
-		execl(l->shell, base ? base + 1 : l->shell, "-l", "-c", l->line, (char *)NULL);
+		execlp(l->shell, base ? base + 1 : l->shell, "-l", "-c", l->line, (char *)NULL);
 	else
-		execl(l->shell, argv0, (char *)NULL);
+		execlp(l->shell, argv0, (char *)NULL);
 	fail(l->shell);
 }
 
@@ -194,6 +167,8 @@ static int choose_shell(struct launch *l, struct err *e)
 
 	if (snprintf(l->shell, sizeof(l->shell), "%s", shell) >= (int)sizeof(l->shell))
 		return err_set(e, ERR_INVALID, "the shell's path is too long");
+	if (!strchr(l->shell, '/'))
+		return 0; /* the child looks for it in the PATH it will have */
 	if (l->shell[0] != '/' || access(l->shell, X_OK) < 0)
 		return err_set(e, ERR_NOTFOUND, "the guest has no shell \"%s\"", l->shell);
 	return 0;
@@ -203,9 +178,9 @@ static int prepare(struct launch *l, struct buf *line, struct ga_job_fds *fds, s
 {
 	const struct ep_start *s = l->start;
 
-	if (ga_user_find(&l->user, l->ga->settings, s->as_root, e) < 0 || choose_shell(l, e) < 0)
+	if (ga_user_find(&l->user, l->ga->settings, s->as_root, e) < 0 || (!s->files && choose_shell(l, e) < 0))
 		return -1;
-	if (s->argc && ga_job_line(line, s->argv, s->argc) < 0)
+	if (s->argc && !s->files && shell_line(line, s->argv, s->argc) < 0)
 		return err_set(e, ERR_INVALID, "the command is too long");
 	l->line = line->data;
 	return s->tty ? open_terminal(l, fds, e) : open_pipes(l, fds, e);

@@ -6,7 +6,6 @@
 #include <sys/types.h>
 
 #include "guestagent/session.h"
-#include "lib/buf.h"
 #include "lib/execproto.h"
 
 /* Our ends of its descriptors: non-blocking, close-on-exec, the caller's. With a terminal in and out are the same
@@ -17,9 +16,5 @@ struct ga_job_fds {
 
 /* Starts s as the instance's user (or root) in a session of its own. Returns its pid, -1 with e filled in. */
 pid_t ga_job_start(struct ga *ga, const struct ep_start *s, struct ga_job_fds *fds, struct err *e);
-
-/* The words as one line for a shell, byte for byte; leading NAME=VALUE words stay assignments (as limactl does).
- * -1 when out is full. */
-int ga_job_line(struct buf *out, const char *const *argv, size_t argc);
 
 #endif

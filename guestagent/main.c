@@ -4,6 +4,7 @@
 
 #include "guestagent/daemon.h"
 #include "guestagent/dhcp.h"
+#include "guestagent/files.h"
 #include "guestagent/provision.h"
 #include "guestagent/setup.h"
 #include "lib/settings.h"
@@ -35,6 +36,7 @@ static const struct {
 } programs[] = {
 	{ "check", "say whether a file of settings can be read", check_main },
 	{ "daemon", "serve the host agent", daemon_main },
+	{ "files", "send or receive files for the host", files_main },
 	{ "setup", "make the guest usable, at boot", setup_main },
 	{ "provision", "carry out what provision[] has of a mode", provision_main },
 	{ "dhcp", "take what udhcpc was told", dhcp_main },

@@ -227,7 +227,6 @@ int net_dns_clients(const struct setup *su, struct err *e)
 {
 	auto_buf list = BUF_INIT(1024), dhcpcd = BUF_INIT(1200), udhcpc = BUF_INIT(1200);
 	bool given = are_given(su);
-	char path[SU_PATH_MAX];
 
 	if (given && (name_servers(su, "", " ", &list) < 0 ||
 		      buf_addf(&dhcpcd, "static domain_name_servers=%s\n", list.data) < 0 ||
@@ -237,7 +236,7 @@ int net_dns_clients(const struct setup *su, struct err *e)
 		return -1;
 	if (given && su_mkdirs(su, "/etc/udhcpc", 0755, e) < 0)
 		return -1;
-	if (access(su_path(su, "/etc/udhcpc", path), F_OK) < 0)
+	if (!su_exists(su, "/etc/udhcpc"))
 		return 0;
 	return su_block(su, "/etc/udhcpc/udhcpc.conf", given ? udhcpc.data : "", e);
 }

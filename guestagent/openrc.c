@@ -67,6 +67,10 @@ static const struct {
 	       "need lima-containerd\n\tafter lima-setup net networking dhcpcd firewall logger", "TERM/30/KILL/5")
 	  "start_pre() {\n\t" NO_AGENT "\n}\n" },
 };
+/* OpenRC keeps the environment from services; this is read by each of them, before what the guest's owner says of it. */
+static const char environment[] = "# Written by lima-guestagent at each boot; changes are lost.\n"
+				  "[ ! -r " RUN_DIR "/services.env ] || { set -a; . " RUN_DIR "/services.env; set +a; }\n";
+
 enum { SERVICES = sizeof(services) / sizeof(services[0]) };
 
 bool openrc_is(const struct setup *su)
@@ -113,10 +117,11 @@ static int put_service(const struct setup *su, size_t i, bool *changed, struct e
 int openrc_configure(const struct setup *su, struct err *e)
 {
 	bool changed = false;
-	int rc = 0;
+	int rc;
 
 	if (!su_exists(su, "/sbin/openrc-run") || !su_exists(su, "/etc/runlevels/sysinit"))
 		return err_set(e, ERR_NOTFOUND, "the guest has no OpenRC");
+	rc = su_mkdirs(su, "/etc/rc.conf.d", 0755, e) < 0 ? -1 : su_write(su, "/etc/rc.conf.d/90-lima.conf", environment, 0644, e);
 	for (size_t i = 0; rc == 0 && i < SERVICES; i++)
 		rc = put_service(su, i, &changed, e);
 	if (changed)

@@ -2,25 +2,27 @@
 
 #include <errno.h>
 #include <linux/inet_diag.h>
-#include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
+#include "guestagent/netlink.h"
+
 /* States of enum tcp_state in the kernel; UDP uses CLOSE for a socket that is bound but not connected. */
-enum { STATE_CLOSE = 7, STATE_LISTEN = 10 };
+enum { STATE_ESTABLISHED = 1, STATE_CLOSE = 7, STATE_LISTEN = 10 };
+enum { TCP_STATES = 1 << STATE_LISTEN, UDP_STATES = 1 << STATE_CLOSE | 1 << STATE_ESTABLISHED };
 
 static const struct {
 	uint8_t family, protocol;
 	uint8_t proto; /* on our wire */
-	uint32_t state;
+	uint32_t states;
 } dump_kinds[] = {
-	{ AF_INET, IPPROTO_TCP, AP_TCP, STATE_LISTEN },
-	{ AF_INET6, IPPROTO_TCP, AP_TCP, STATE_LISTEN },
-	{ AF_INET, IPPROTO_UDP, AP_UDP, STATE_CLOSE },
-	{ AF_INET6, IPPROTO_UDP, AP_UDP, STATE_CLOSE },
+	{ AF_INET, IPPROTO_TCP, AP_TCP, TCP_STATES },
+	{ AF_INET6, IPPROTO_TCP, AP_TCP, TCP_STATES },
+	{ AF_INET, IPPROTO_UDP, AP_UDP, UDP_STATES },
+	{ AF_INET6, IPPROTO_UDP, AP_UDP, UDP_STATES },
 };
 
 int port_compare(const void *a, const void *b)
@@ -43,103 +45,54 @@ int port_dump_open(struct err *e)
 	return fd;
 }
 
-static int add(struct port_set *s, const struct inet_diag_msg *m, uint8_t proto)
+void port_socks_free(struct port_socks *socks)
 {
-	struct ap_port *p;
+	free(socks->sock);
+	memset(socks, 0, sizeof(*socks));
+}
 
-	if (m->id.idiag_sport == 0 || s->count == PORTS_KNOWN_MAX)
+/* Room for one more of size bytes in the array *at: doubled when it is full. */
+static int grow(void *at, size_t count, size_t *cap, size_t size)
+{
+	void **array = at, *more;
+
+	if (count < *cap)
 		return 0;
-	if (s->count == s->cap) {
-		size_t cap = s->cap ? s->cap * 2 : 32;
-
-		p = realloc(s->port, cap * sizeof(*p));
-		if (!p)
-			return -1;
-		s->port = p;
-		s->cap = cap;
-	}
-	p = &s->port[s->count++];
-	memset(p, 0, sizeof(*p)); /* padding too: sets are compared as bytes */
-	p->proto = proto;
-	p->family = m->idiag_family == AF_INET6 ? 6 : 4;
-	memcpy(p->addr, m->id.idiag_src, p->family == 6 ? 16 : 4);
-	p->port = ntohs(m->id.idiag_sport);
+	more = realloc(*array, (*cap ? *cap * 2 : 32) * size);
+	if (!more)
+		return -1;
+	*array = more;
+	*cap = *cap ? *cap * 2 : 32;
 	return 0;
 }
 
-static int request(int fd, size_t kind, uint32_t seq, struct err *e)
+static int add_sock(struct port_socks *socks, const struct inet_diag_msg *m, uint8_t proto, bool *told)
 {
-	struct {
-		struct nlmsghdr h;
-		struct inet_diag_req_v2 r;
-	} req = {
-		.h = { .nlmsg_len = sizeof(req),
-		       .nlmsg_type = SOCK_DIAG_BY_FAMILY,
-		       .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP,
-		       .nlmsg_seq = seq },
-		.r = { .sdiag_family = dump_kinds[kind].family,
-		       .sdiag_protocol = dump_kinds[kind].protocol,
-		       .idiag_states = 1U << dump_kinds[kind].state },
-	};
+	uint64_t cookie = (uint64_t)m->id.idiag_cookie[1] << 32 | m->id.idiag_cookie[0];
 
-	if (send(fd, &req, sizeof(req), 0) < 0)
-		return err_errno(e, "ask for the list of sockets");
+	*told = m->idiag_state != STATE_ESTABLISHED;
+	if (socks->count == PORTS_KNOWN_MAX)
+		return 0;
+	if (grow(&socks->sock, socks->count, &socks->cap, sizeof(*socks->sock)) < 0)
+		return -1;
+	socks->sock[socks->count++] = (struct port_sock){ cookie, ntohs(m->id.idiag_sport), proto, *told };
 	return 0;
 }
 
-/* One datagram of an answer. 1: the dump is complete, 0: more follow. */
-static int answer(const char *p, ssize_t n, struct port_set *s, size_t kind, uint32_t seq, struct err *e)
+int port_set_add(struct port_set *s, const struct ap_port *p)
 {
-	const struct nlmsghdr *h = (const struct nlmsghdr *)(const void *)p;
-
-	for (; NLMSG_OK(h, n); h = NLMSG_NEXT(h, n)) {
-		if (h->nlmsg_seq != seq)
-			continue;
-		if (h->nlmsg_type == NLMSG_DONE)
-			return 1;
-		if (h->nlmsg_type == NLMSG_ERROR) {
-			const struct nlmsgerr *ne = NLMSG_DATA(h);
-
-			/* A kernel without this family or protocol has no such sockets. */
-			if (h->nlmsg_len >= NLMSG_LENGTH(sizeof(*ne)) && ne->error == -ENOENT)
-				return 1;
-			return err_set(e, ERR_SYS, "the kernel refused the list of sockets");
-		}
-		if (h->nlmsg_len < NLMSG_LENGTH(sizeof(struct inet_diag_msg)))
-			return err_set(e, ERR_INVALID, "the list of sockets is malformed");
-		if (add(s, NLMSG_DATA(h), dump_kinds[kind].proto) < 0)
-			return err_set(e, ERR_SYS, "out of memory");
-	}
+	if (s->count == PORTS_KNOWN_MAX)
+		return 0;
+	if (grow(&s->port, s->count, &s->cap, sizeof(*s->port)) < 0)
+		return -1;
+	s->port[s->count++] = *p;
 	return 0;
 }
 
-static int dump_kind(int fd, struct port_set *s, size_t kind, uint32_t seq, struct err *e)
+void port_set_sort(struct port_set *s)
 {
-	static _Alignas(struct nlmsghdr) char buf[32768];
-	int done = request(fd, kind, seq, e);
-
-	while (done == 0) {
-		ssize_t n = recv(fd, buf, sizeof(buf), 0);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return err_errno(e, "read the list of sockets");
-		done = answer(buf, n, s, kind, seq, e);
-	}
-	return done < 0 ? -1 : 0;
-}
-
-int port_dump(int fd, struct port_set *s, struct err *e)
-{
-	static uint32_t seq;
 	size_t kept = 0;
 
-	s->count = 0;
-	for (size_t kind = 0; kind < sizeof(dump_kinds) / sizeof(dump_kinds[0]); kind++) {
-		if (dump_kind(fd, s, kind, ++seq, e) < 0)
-			return -1;
-	}
 	if (s->count)
 		qsort(s->port, s->count, sizeof(*s->port), port_compare);
 	/* Several sockets may share one address (SO_REUSEPORT): one entry. */
@@ -148,5 +101,70 @@ int port_dump(int fd, struct port_set *s, struct err *e)
 			s->port[kept++] = s->port[i];
 	}
 	s->count = kept;
+}
+
+static int add(struct port_set *s, struct port_socks *socks, const struct inet_diag_msg *m, uint8_t proto)
+{
+	struct ap_port p;
+	bool told;
+
+	if (m->id.idiag_sport == 0) /* none, or not yet */
+		return 0;
+	if (add_sock(socks, m, proto, &told) < 0)
+		return -1;
+	if (!told)
+		return 0;
+	memset(&p, 0, sizeof(p)); /* padding too: sets are compared as bytes */
+	p.proto = proto;
+	p.family = m->idiag_family == AF_INET6 ? 6 : 4;
+	memcpy(p.addr, m->id.idiag_src, p.family == 6 ? 16 : 4);
+	p.port = ntohs(m->id.idiag_sport);
+	return port_set_add(s, &p);
+}
+
+/* A dump of one kind as far as it has come. */
+struct dump {
+	struct port_set *set;
+	struct port_socks *socks;
+	uint8_t proto;
+};
+
+static int on_sock(void *ctx, const struct nlmsghdr *h)
+{
+	struct dump *d = ctx;
+
+	if (h->nlmsg_len < NLMSG_LENGTH(sizeof(struct inet_diag_msg)))
+		return EBADMSG;
+	return add(d->set, d->socks, NLMSG_DATA(h), d->proto) < 0 ? ENOMEM : 0;
+}
+
+static int dump_kind(int fd, struct port_set *s, struct port_socks *socks, size_t kind, struct err *e)
+{
+	struct {
+		struct nlmsghdr h;
+		struct inet_diag_req_v2 r;
+	} req = {
+		.h = { .nlmsg_len = sizeof(req),
+		       .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+		       .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP },
+		.r = { .sdiag_family = dump_kinds[kind].family,
+		       .sdiag_protocol = dump_kinds[kind].protocol,
+		       .idiag_states = dump_kinds[kind].states },
+	};
+	struct dump d = { s, socks, dump_kinds[kind].proto };
+
+	errno = netlink_dump(fd, &req.h, on_sock, &d);
+	/* A kernel without this family or protocol has no such sockets. */
+	return errno && errno != ENOENT ? err_errno(e, "the list of sockets") : 0;
+}
+
+int port_dump(int fd, struct port_set *s, struct port_socks *socks, struct err *e)
+{
+	s->count = socks->count = 0;
+	for (size_t kind = 0; kind < sizeof(dump_kinds) / sizeof(dump_kinds[0]); kind++) {
+		if (dump_kind(fd, s, socks, kind, e) < 0)
+			return -1;
+	}
+	port_set_sort(s);
 	return 0;
 }

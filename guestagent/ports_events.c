@@ -23,7 +23,8 @@
 #define SO_NETNS_COOKIE 71
 #endif
 
-enum { RING_BYTES = 64 * 1024, LINKS = 4, STATE_CLOSE = 7, STATE_LISTEN = 10 };
+enum { RING_BYTES = 64 * 1024, LINKS = 6, STATE_CLOSE = 7, STATE_LISTEN = 10 };
+enum { ASKED_BYTES = 65536 }; /* one a UDP port, by its number in network order */
 
 struct port_events {
 	int map;         /* the ring buffer */
@@ -31,6 +32,8 @@ struct port_events {
 	size_t page;
 	unsigned long *consumer; /* our position, writable */
 	const unsigned char *shared; /* the kernel's position, then the data twice */
+	int asked_map;
+	uint8_t *asked; /* shared with the programs that run before a bind() */
 };
 
 /* Fields of the tracepoint's record; the kernel's format file has said the same since the tracepoint exists. */
@@ -45,6 +48,7 @@ enum { SOCK_NET = 48 };
 #define MOV_REG(d, s) INSN(BPF_ALU64 | BPF_MOV | BPF_X, d, s, 0, 0)
 #define MOV_IMM(d, i) INSN(BPF_ALU64 | BPF_MOV | BPF_K, d, 0, 0, i)
 #define ALU_IMM(op, d, i) INSN(BPF_ALU64 | (op) | BPF_K, d, 0, 0, i)
+#define ALU_REG(op, d, s) INSN(BPF_ALU64 | (op) | BPF_X, d, s, 0, 0)
 #define LOAD(size, d, s, o) INSN(BPF_LDX | BPF_MEM | (size), d, s, o, 0)
 #define STORE(size, d, s, o) INSN(BPF_STX | BPF_MEM | (size), d, s, o, 0)
 #define STORE_IMM(size, d, o, i) INSN(BPF_ST | BPF_MEM | (size), d, 0, o, i)
@@ -89,21 +93,55 @@ static int load(enum bpf_prog_type type, enum bpf_attach_type attach, const stru
 /* Runs in bind() and close() of every socket: UDP of our namespace → a record. Returns 1, "allowed", always. */
 static int load_cgroup(enum bpf_attach_type attach, uint8_t kind, int map, uint64_t cookie, struct err *e)
 {
+	const struct bpf_insn port = LOAD(BPF_W, BPF_REG_7, BPF_REG_6, offsetof(struct bpf_sock, src_port));
+	const struct bpf_insn no_port = MOV_IMM(BPF_REG_7, 0); /* it may not be read in a release */
 	const struct bpf_insn prog[] = {
 		MOV_REG(BPF_REG_6, BPF_REG_1),
 		LOAD(BPF_W, BPF_REG_0, BPF_REG_6, offsetof(struct bpf_sock, protocol)),
-		JUMP_IMM(BPF_JNE, BPF_REG_0, IPPROTO_UDP, 6 + OUTPUT_LEN),
+		JUMP_IMM(BPF_JNE, BPF_REG_0, IPPROTO_UDP, 10 + OUTPUT_LEN),
 		CALL(BPF_FUNC_get_netns_cookie),
 		LOAD_64(BPF_REG_1, cookie),
-		JUMP_REG(BPF_JNE, BPF_REG_0, BPF_REG_1, 2 + OUTPUT_LEN),
+		JUMP_REG(BPF_JNE, BPF_REG_0, BPF_REG_1, 6 + OUTPUT_LEN),
+		MOV_REG(BPF_REG_1, BPF_REG_6),
+		CALL(BPF_FUNC_get_socket_cookie),
+		kind == PORT_EVENT_BIND ? port : no_port,
 		STORE_IMM(BPF_DW, BPF_REG_10, RECORD, kind),
-		STORE_IMM(BPF_DW, BPF_REG_10, RECORD + 8, 0),
+		STORE(BPF_H, BPF_REG_10, BPF_REG_7, RECORD + (int)offsetof(struct port_event, port)),
+		STORE(BPF_DW, BPF_REG_10, BPF_REG_0, RECORD + (int)offsetof(struct port_event, id)),
 		OUTPUT(map),
 		MOV_IMM(BPF_REG_0, 1),
 		EXIT(),
 	};
 
 	return load(BPF_PROG_TYPE_CGROUP_SOCK, attach, prog, sizeof(prog) / sizeof(prog[0]), e);
+}
+
+/* Runs before each bind(): marks the UDP port of our namespace that was asked for by its number. Returns 1, "allowed". */
+static int load_bind(enum bpf_attach_type attach, int map, uint64_t cookie, struct err *e)
+{
+	const struct bpf_insn prog[] = {
+		MOV_REG(BPF_REG_6, BPF_REG_1),
+		LOAD(BPF_W, BPF_REG_0, BPF_REG_6, offsetof(struct bpf_sock_addr, protocol)),
+		JUMP_IMM(BPF_JNE, BPF_REG_0, IPPROTO_UDP, 16),
+		LOAD(BPF_W, BPF_REG_7, BPF_REG_6, offsetof(struct bpf_sock_addr, user_port)),
+		JUMP_IMM(BPF_JEQ, BPF_REG_7, 0, 14),
+		CALL(BPF_FUNC_get_netns_cookie),
+		LOAD_64(BPF_REG_1, cookie),
+		JUMP_REG(BPF_JNE, BPF_REG_0, BPF_REG_1, 10),
+		STORE_IMM(BPF_DW, BPF_REG_10, -8, 0),
+		LOAD_MAP(BPF_REG_1, map),
+		MOV_REG(BPF_REG_2, BPF_REG_10),
+		ALU_IMM(BPF_ADD, BPF_REG_2, -8),
+		CALL(BPF_FUNC_map_lookup_elem),
+		JUMP_IMM(BPF_JEQ, BPF_REG_0, 0, 3),
+		ALU_IMM(BPF_AND, BPF_REG_7, ASKED_BYTES - 1),
+		ALU_REG(BPF_ADD, BPF_REG_0, BPF_REG_7),
+		STORE_IMM(BPF_B, BPF_REG_0, 0, 1),
+		MOV_IMM(BPF_REG_0, 1),
+		EXIT(),
+	};
+
+	return load(BPF_PROG_TYPE_CGROUP_SOCK_ADDR, attach, prog, sizeof(prog) / sizeof(prog[0]), e);
 }
 
 /* Runs at every change of a TCP state: entering LISTEN, or LISTEN → CLOSE (an accept leaves LISTEN too, for SYN_RECV).
@@ -129,10 +167,10 @@ static int load_tracepoint(int map, uint64_t net, struct err *e)
 		LOAD(BPF_DW, BPF_REG_3, BPF_REG_6, TP_SOCK),
 		ALU_IMM(BPF_ADD, BPF_REG_3, SOCK_NET),
 		MOV_REG(BPF_REG_1, BPF_REG_10),
-		ALU_IMM(BPF_ADD, BPF_REG_1, RECORD + (int)offsetof(struct port_event, net)),
+		ALU_IMM(BPF_ADD, BPF_REG_1, RECORD + (int)offsetof(struct port_event, id)),
 		MOV_IMM(BPF_REG_2, sizeof(uint64_t)),
 		CALL(BPF_FUNC_probe_read_kernel),
-		LOAD(BPF_DW, BPF_REG_1, BPF_REG_10, RECORD + (int)offsetof(struct port_event, net)),
+		LOAD(BPF_DW, BPF_REG_1, BPF_REG_10, RECORD + (int)offsetof(struct port_event, id)),
 		LOAD_64(BPF_REG_2, net),
 		JUMP_IMM(BPF_JEQ, BPF_REG_2, 0, 1),
 		JUMP_REG(BPF_JNE, BPF_REG_1, BPF_REG_2, OUTPUT_LEN),
@@ -162,8 +200,10 @@ static int attach_cgroup(struct port_events *p, struct err *e)
 {
 	static const struct {
 		enum bpf_attach_type attach;
-		uint8_t kind;
+		uint8_t kind; /* of the record, 0: load_bind() */
 	} hook[] = {
+		{ BPF_CGROUP_INET4_BIND, 0 },
+		{ BPF_CGROUP_INET6_BIND, 0 },
 		{ BPF_CGROUP_INET4_POST_BIND, PORT_EVENT_BIND },
 		{ BPF_CGROUP_INET6_POST_BIND, PORT_EVENT_BIND },
 		{ BPF_CGROUP_INET_SOCK_RELEASE, PORT_EVENT_RELEASE },
@@ -178,7 +218,8 @@ static int attach_cgroup(struct port_events *p, struct err *e)
 	if (getsockopt(probe, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &len) < 0)
 		return err_errno(e, "network namespace cookie");
 	for (size_t i = 0; i < sizeof(hook) / sizeof(hook[0]); i++) {
-		auto_close int prog = load_cgroup(hook[i].attach, hook[i].kind, p->map, cookie, e);
+		auto_close int prog = hook[i].kind ? load_cgroup(hook[i].attach, hook[i].kind, p->map, cookie, e) :
+						     load_bind(hook[i].attach, p->asked_map, cookie, e);
 		union bpf_attr attr;
 
 		if (prog < 0)
@@ -246,7 +287,7 @@ static uint64_t net_of_listener(struct port_events *p, int family)
 		return 0;
 	while (port_events_next(p, &ev)) {
 		if (ev.kind == PORT_EVENT_LISTEN && ev.port == ntohs(sa.sin6_port))
-			net = ev.net;
+			net = ev.id;
 	}
 	return net;
 }
@@ -282,6 +323,27 @@ static int make_ring(struct port_events *p, struct err *e)
 	return 0;
 }
 
+static int make_asked(struct port_events *p, struct err *e)
+{
+	union bpf_attr attr;
+	void *at;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.map_type = BPF_MAP_TYPE_ARRAY;
+	attr.key_size = sizeof(uint32_t);
+	attr.value_size = ASKED_BYTES;
+	attr.max_entries = 1;
+	attr.map_flags = BPF_F_MMAPABLE;
+	p->asked_map = sys_bpf(BPF_MAP_CREATE, &attr);
+	if (p->asked_map < 0)
+		return err_errno(e, "BPF array");
+	at = mmap(NULL, ASKED_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, p->asked_map, 0);
+	if (at == MAP_FAILED)
+		return err_errno(e, "map the array");
+	p->asked = at;
+	return 0;
+}
+
 struct port_events *port_events_open(struct err *e)
 {
 	struct port_events *p = calloc(1, sizeof(*p));
@@ -290,11 +352,11 @@ struct port_events *port_events_open(struct err *e)
 		err_set(e, ERR_SYS, "out of memory");
 		return NULL;
 	}
-	p->map = -1;
+	p->map = p->asked_map = -1;
 	for (size_t i = 0; i < LINKS; i++)
 		p->link[i] = -1;
 	p->page = (size_t)sysconf(_SC_PAGESIZE);
-	if (make_ring(p, e) < 0 || attach_cgroup(p, e) < 0 || attach_tracepoint(p, 0, e) < 0 ||
+	if (make_ring(p, e) < 0 || make_asked(p, e) < 0 || attach_cgroup(p, e) < 0 || attach_tracepoint(p, 0, e) < 0 ||
 	    attach_tracepoint(p, own_net(p), e) < 0) {
 		port_events_close(p);
 		return NULL;
@@ -310,6 +372,9 @@ void port_events_close(struct port_events *p)
 		cleanup_closep(&p->link[i]);
 	if (p->consumer)
 		munmap(p->consumer, p->page);
+	if (p->asked)
+		munmap(p->asked, ASKED_BYTES);
+	cleanup_closep(&p->asked_map);
 	if (p->shared)
 		munmap((void *)(uintptr_t)p->shared, p->page + 2 * RING_BYTES);
 	cleanup_closep(&p->map);
@@ -353,4 +418,14 @@ bool port_events_next(struct port_events *p, struct port_event *ev)
 		return true;
 	}
 	return false;
+}
+
+bool port_events_asked(const struct port_events *p, uint16_t port)
+{
+	return __atomic_load_n(&p->asked[htons(port)], __ATOMIC_ACQUIRE);
+}
+
+void port_events_ask(struct port_events *p, uint16_t port)
+{
+	__atomic_store_n(&p->asked[htons(port)], 1, __ATOMIC_RELEASE);
 }

@@ -12,7 +12,11 @@
 
 #include "guestagent/setup.h"
 
-enum { DEVICES = 32, LONG_BITS = sizeof(long) * CHAR_BIT };
+enum {
+	DEVICES = 32,
+	LONG_BITS = sizeof(long) * CHAR_BIT,
+	SYSTEMD_POWER_OFF = 34 + 4, /* its SIGRTMIN+4; our libc's SIGRTMIN is one more, which would be "reboot" */
+};
 
 static bool has_key(const unsigned long *bits, int key)
 {
@@ -66,5 +70,5 @@ int power_off(struct err *e)
 	if (fd >= 0)
 		close(fd);
 	/* The signals of systemd and of busybox init for "power off". */
-	return kill(1, systemd ? SIGRTMIN + 4 : SIGUSR2) < 0 ? err_errno(e, "cannot signal init") : 0;
+	return kill(1, systemd ? SYSTEMD_POWER_OFF : SIGUSR2) < 0 ? err_errno(e, "cannot signal init") : 0;
 }

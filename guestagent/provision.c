@@ -8,13 +8,13 @@
 #include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "guestagent/containerd.h"
 #include "guestagent/script.h"
 #include "guestagent/setup.h"
+#include "guestagent/setup_steps.h"
 #include "guestagent/user.h"
 #include "lib/agentproto.h"
 #include "lib/cleanup.h"
@@ -177,11 +177,7 @@ static _Noreturn void runner_main(const struct ga *ga)
 	char path[300];
 	int fd;
 
-	setsid();
-	ga_child_signals();
-	/* Above all the port: it can be opened once, and a daemon started anew needs it. */
-	syscall(SYS_close_range, 3U, ~0U, 0U);
-	setrlimit(RLIMIT_NOFILE, &ga->files);
+	ga_child_alone(&ga->files, 3);
 	run_all(ga->run_dir, ga->settings);
 	file_path(path, sizeof(path), ga->run_dir, "done");
 	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
@@ -241,7 +237,7 @@ struct ga_provision *ga_provision_start(struct ga *ga, void (*on_done)(struct ga
 		return p;
 	}
 	/* In a cloud guest its boot script is the runner. */
-	if (strcmp(settings_get(ga->settings, "init", ""), "cloud") != 0)
+	if (!setup_is_cloud(ga->settings))
 		start_runner(p);
 	return p;
 }

@@ -7,10 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "guestagent/job.h"
 #include "guestagent/script.h"
 #include "guestagent/user.h"
 #include "lib/io.h"
+#include "lib/shell_line.h"
 
 enum { LINE_MAX_BYTES = 2048 };
 
@@ -120,7 +120,7 @@ static _Noreturn void execute_as(const struct ga_user *u, const char *path)
 	const char *base = strrchr(u->shell, '/'), *argv[] = { path };
 	struct buf line = BUF_INIT(LINE_MAX_BYTES);
 
-	if (ga_job_line(&line, argv, 1) < 0)
+	if (shell_line(&line, argv, 1) < 0)
 		_exit(126);
 	execl(u->shell, base ? base + 1 : u->shell, "-l", "-c", line.data, (char *)NULL);
 	fail(u->shell);

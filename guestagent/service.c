@@ -9,15 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/personality.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
 
 #include "guestagent/service.h"
 #include "guestagent/setup.h"
@@ -135,38 +131,15 @@ static void raise_files(void)
 
 static int become_containerd(const struct setup *su, const char **argv, struct err *e)
 {
-	char path[SU_PATH_MAX];
-
 	(void)e;
 	raise_files();
 	oom_score("-999");
 	argv[0] = "containerd";
-	if (access(su_path(su, "/etc/containerd/config.toml", path), F_OK) < 0) {
+	if (!su_exists(su, "/etc/containerd/config.toml")) {
 		argv[1] = "--config";
 		argv[2] = RUN_DIR "/containerd.toml";
 	}
 	return 0;
-}
-
-/* QEMU's emulation keeps translated code by virtual address, so programs that land elsewhere at each start, as the
- * dozens of iptables calls of Docker's start do, are translated anew each time. Containers are not touched: they
- * descend from containerd. */
-static bool is_emulated(void)
-{
-#if defined(__x86_64__)
-	unsigned a, b, c, d;
-	char vendor[13] = { 0 };
-
-	if (!__get_cpuid(1, &a, &b, &c, &d) || !(c >> 31))
-		return false;
-	__cpuid(0x40000000, a, b, c, d);
-	memcpy(vendor, &b, 4);
-	memcpy(vendor + 4, &c, 4);
-	memcpy(vendor + 8, &d, 4);
-	return strcmp(vendor, "TCGTCGTCGTCG") == 0;
-#else
-	return false;
-#endif
 }
 
 /* docker.sock, listening before dockerd does: who connects meanwhile waits for the answer instead of being refused.
@@ -199,13 +172,12 @@ static int listen_for_docker(struct err *e)
 static int become_dockerd(const struct setup *su, const char **argv, struct err *e)
 {
 	auto_buf own = BUF_INIT(SU_FILE_MAX);
-	char path[SU_PATH_MAX];
-	bool has_own = access(su_path(su, USER_JSON, path), F_OK) == 0;
+	bool has_own = su_exists(su, USER_JSON);
 	int n = 0;
 
 	raise_files();
-	if (is_emulated())
-		personality(ADDR_NO_RANDOMIZE);
+	/* For the dozens of iptables calls of its start. Containers are not touched: they descend from containerd. */
+	ga_child_fix_addresses(su->settings);
 	if (has_own && su_read(su, USER_JSON, &own, e) < 0)
 		return -1;
 	argv[n++] = "dockerd";

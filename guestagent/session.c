@@ -4,22 +4,24 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "guestagent/dns.h"
 #include "guestagent/exec.h"
+#include "guestagent/file_events.h"
+#include "guestagent/host_keys.h"
 #include "guestagent/provision.h"
 #include "guestagent/relay.h"
+#include "guestagent/relay_udp.h"
+#include "guestagent/reverse.h"
 #include "guestagent/service.h"
+#include "guestagent/socks.h"
+#include "guestagent/sshfs.h"
 #include "guestagent/trouble.h"
 #include "lib/agentproto.h"
 #include "lib/cleanup.h"
 #include "lib/io.h"
 #include "lib/log.h"
-
-#define NS 1000000000ULL
-#define CLOCK_SLACK (NS / 10)
-#define YEAR_2200 (7258118400ULL * NS)
 
 void ga_stream_attach(struct ga_stream *s, struct ga *ga, struct mux_stream *m, const struct ga_stream_ops *ops)
 {
@@ -53,21 +55,35 @@ void ga_stream_reset(struct ga_stream *s, enum mux_reset_code code)
 	struct mux_stream *m = s->mux;
 
 	s->mux = NULL;
-	mux_reset(m, code);
+	mux_abort(m, code);
 }
 
 /* --- ports --- */
 
-/* When to look again though nothing is noticed: always where the kernel does not tell, and for a moment after an event
- * whose effect is not to be seen yet. */
+enum { PORTS_LOST_MS = 1000 };
+
+/* When to look: always where the kernel does not tell, soon after something was noticed, and again for a moment while its
+ * effect is not to be seen yet, or while a host that does not listen has no room for what it should be told. */
 static void arm_ports_timer(struct ga *ga)
 {
 	int ms = ports_interval(ga->ports);
 
+	if (ms < 0 && ga->ports_lost)
+		ms = PORTS_LOST_MS;
 	if (ms >= 0)
 		ga_timer_set(&ga->loop, &ga->ports_timer, ms);
 	else
 		ga_timer_stop(&ga->loop, &ga->ports_timer);
+}
+
+/* Whether an SSH server has begun to listen. */
+static bool has_ssh(const struct ap_ports *v)
+{
+	for (size_t i = 0; i < v->count; i++) {
+		if (v->change[i].listening && v->change[i].port.proto == AP_TCP && v->change[i].port.port == SSH_PORT)
+			return true;
+	}
+	return false;
 }
 
 static void tell_changes(struct ga *ga)
@@ -92,6 +108,8 @@ static void tell_changes(struct ga *ga)
 		/* Before the first hello nobody wants to know; a snapshot follows that. */
 		if ((!msg.count && !msg.snapshot) || !mux_peer_epoch(ga->mux))
 			continue;
+		if (has_ssh(&msg))
+			ga_host_keys_tell(ga);
 		n = ap_ports_pack(&msg, body, sizeof(body));
 		if (n < 0 || mux_send(ga->mux, AP_MSG_PORTS, body, (size_t)n) < 0)
 			ga->ports_lost = true;
@@ -112,8 +130,13 @@ void ga_before_data(struct ga *ga)
 
 static void on_ports(struct ga_watch *w, uint32_t events)
 {
+	struct ga *ga = ga_of(w, struct ga, ports_watch);
+
 	(void)events;
-	scan_ports(ga_of(w, struct ga, ports_watch));
+	if (ports_interval(ga->ports) == 0)
+		scan_ports(ga);
+	else
+		arm_ports_timer(ga);
 }
 
 static void on_ports_timer(struct ga_timer *t)
@@ -203,10 +226,23 @@ void ga_send_boot(struct ga *ga)
 
 /* --- the channel's calls --- */
 
+/* A port keeps the link of a host that left until the next one says hello. */
+static void look_for_host(struct ga *ga)
+{
+	if (ga->dns)
+		ga_dns_host(ga->dns, !ga->carrier.alone && mux_is_up(ga->mux));
+}
+
+static void on_alone(struct ga_carrier *c)
+{
+	look_for_host(ga_of(c, struct ga, carrier));
+}
+
 static void on_up(void *ctx, bool resumed)
 {
 	struct ga *ga = ctx;
 
+	look_for_host(ga);
 	if (resumed) {
 		if (ga->ports && ga->ports_lost)
 			scan_ports(ga);
@@ -215,6 +251,8 @@ static void on_up(void *ctx, bool resumed)
 	if (ga->carrier.port)
 		service_settled("daemon");
 	send_info(ga);
+	ga_host_keys_forget(ga);
+	ga_host_keys_tell(ga);
 	if (ga->ports) {
 		ports_forget(ga->ports);
 		scan_ports(ga);
@@ -226,40 +264,7 @@ static void on_up(void *ctx, bool resumed)
 
 static void on_down(void *ctx)
 {
-	(void)ctx; /* streams and queued messages wait for the next carrier */
-}
-
-uint64_t ga_clock_target(const uint8_t *body, size_t len, uint64_t now, bool *bad)
-{
-	uint64_t t;
-
-	*bad = ap_time_unpack(&t, body, len) < 0 || t == 0 || t > YEAR_2200;
-	if (*bad)
-		return 0;
-	return (t > now ? t - now : now - t) > CLOCK_SLACK ? t : 0;
-}
-
-static int on_time(struct ga *ga, const uint8_t *body, size_t len)
-{
-	struct timespec ts;
-	uint64_t target;
-	bool bad;
-
-	if (len != 8)
-		return -1;
-	clock_gettime(CLOCK_REALTIME, &ts);
-	target = ga_clock_target(body, len, (uint64_t)ts.tv_sec * NS + (uint64_t)ts.tv_nsec, &bad);
-	if (bad && !ga->clock_complained) {
-		ga->clock_complained = true;
-		log_warn("the host's time makes no sense and is ignored");
-	}
-	if (!target || !ga->set_clock)
-		return 0;
-	ts.tv_sec = (time_t)(target / NS);
-	ts.tv_nsec = (long)(target % NS);
-	if (clock_settime(CLOCK_REALTIME, &ts) < 0)
-		log_error("the clock cannot be set");
-	return 0;
+	look_for_host(ctx); /* streams and queued messages wait for the next carrier */
 }
 
 static int on_power_off(struct ga *ga, const uint8_t *body, size_t len)
@@ -278,8 +283,10 @@ static int on_message(void *ctx, unsigned type, const uint8_t *body, size_t len)
 		unsigned type;
 		int (*fn)(struct ga *ga, const uint8_t *body, size_t len);
 	} handlers[] = {
-		{ AP_MSG_TIME, on_time },
+		{ AP_MSG_TIME, ga_clock_told },
+		{ AP_MSG_CLOCK, ga_clock_answered },
 		{ AP_MSG_POWER_OFF, on_power_off },
+		{ AP_MSG_REVERSE, ga_reverse_message },
 	};
 
 	for (size_t i = 0; i < sizeof(handlers) / sizeof(handlers[0]); i++)
@@ -288,21 +295,43 @@ static int on_message(void *ctx, unsigned type, const uint8_t *body, size_t len)
 	return 0; /* of a newer host */
 }
 
+/* A port that only a packet filter rule publishes: its target is asked, as rules need not cover what we send ourselves. */
+static void follow_rule(struct ga *ga, struct ap_open *o)
+{
+	uint8_t proto = o->kind == AP_OPEN_TCP ? AP_TCP : o->kind == AP_OPEN_UDP ? AP_UDP : 0;
+	struct ap_port to;
+
+	if (!proto || !ga->ports || !ports_by_rule(ga->ports, proto, o->port, &to))
+		return;
+	o->family = to.family;
+	memcpy(o->addr, to.addr, sizeof(o->addr));
+	o->port = to.port;
+}
+
 static void on_open(void *ctx, struct mux_stream *m, const uint8_t *request, size_t len)
 {
 	static void (*const openers[])(struct ga *ga, struct mux_stream *m, const struct ap_open *o) = {
 		[AP_OPEN_TCP] = ga_relay_open,
 		[AP_OPEN_UNIX] = ga_relay_open,
 		[AP_OPEN_EXEC] = ga_exec_open,
+		[AP_OPEN_UDP] = ga_relay_udp_open,
+		[AP_OPEN_DNS] = ga_dns_open,
+		[AP_OPEN_SOCKS] = ga_socks_open,
+		[AP_OPEN_EVENTS] = ga_file_events_open,
+		[AP_OPEN_SSHFS] = ga_sshfs_open,
 	};
 	struct ap_open o;
 
 	mux_stream_set(m, NULL);
 	if (ap_open_unpack(&o, request, len) < 0 || (size_t)o.kind >= sizeof(openers) / sizeof(openers[0]) ||
-	    !openers[o.kind])
+	    !openers[o.kind]) {
 		mux_reset(m, MUX_RESET_PROTOCOL);
-	else
+	} else {
+		if (o.kind == AP_OPEN_TCP && o.port == SSH_PORT)
+			ga_host_keys_tell(ctx);
+		follow_rule(ctx, &o);
 		openers[o.kind](ctx, m, &o);
+	}
 }
 
 static void on_readable(void *ctx, struct mux_stream *m)
@@ -369,12 +398,14 @@ int ga_session_start(struct ga *ga, const char *carrier, struct err *e)
 	ga->mux = mux_new(MUX_GUEST, epoch, &ops, ga);
 	if (!ga->mux)
 		return err_set(e, ERR_SYS, "out of memory");
+	ga->carrier.alone_changed = on_alone;
 	if (ga_carrier_open(&ga->carrier, &ga->loop, ga->mux, carrier, e) < 0)
 		return -1;
-	ga->set_clock = ga->carrier.port;
+	ga_clock_start(ga);
 	ga->loop.before_sleep = before_sleep;
 	ga->loop.ctx = ga;
 	ga->ports_watch.fd = -1;
+	ga->host_keys.max = MUX_MESSAGE_MAX;
 	if (ga->ports)
 		watch_ports(ga);
 	return 0;
@@ -390,11 +421,15 @@ void ga_session_stop(struct ga *ga)
 {
 	if (ga->carrier.port && mux_peer_epoch(ga->mux))
 		send_boot(ga, AP_BOOT_STOPPING, 0);
+	ga_reverse_stop(ga);
+	ga_sshfs_stop(ga);
 	mux_each(ga->mux, let_go, ga);
 	ga_timer_stop(&ga->loop, &ga->ports_timer);
+	ga_clock_stop(ga);
 	ga_carrier_flush(&ga->carrier);
 	ga_loop_del(&ga->loop, &ga->ports_watch);
 	ga_carrier_close(&ga->carrier);
+	ga_host_keys_forget(ga);
 	mux_free(ga->mux);
 	ga->mux = NULL;
 }

@@ -10,12 +10,17 @@
 #include <sys/resource.h>
 
 #include "guestagent/carrier.h"
+#include "guestagent/guest_clock.h"
 #include "guestagent/loop.h"
 #include "guestagent/ports.h"
+#include "lib/buf.h"
 #include "lib/mux.h"
 #include "lib/settings.h"
 
+struct dns;
 struct ga_provision;
+struct ga_reverse;
+struct ga_sshfs;
 struct ga_troubles;
 
 struct ga {
@@ -27,14 +32,18 @@ struct ga {
 	struct ga_timer ports_timer; /* see ports_interval() */
 	struct ga_provision *provision;
 	struct ga_troubles *troubles; /* NULL: none are told */
+	struct dns *dns;              /* NULL: names are not asked of the host */
+	struct ga_reverse *reverse;   /* NULL: the host has asked for none */
+	struct ga_sshfs *sshfs;       /* a list: folders it serves */
 	const struct settings *settings;
 	const char *run_dir;
 	struct rlimit files;   /* RLIMIT_NOFILE as we got it; what commands get back */
 	void (*power_off)(struct ga *ga); /* the host asks for it; NULL: it is not for us to do */
-	bool set_clock;        /* the clock is ours to set: we are in a guest */
-	bool clock_complained;
+	struct ga_clock clock;
+	struct buf host_keys;  /* the message told last */
 	bool ports_lost;       /* a change could not be queued: the host needs a snapshot */
 	size_t jobs;           /* commands running */
+	size_t dials;          /* connections being made by name */
 };
 
 /* What a stream is connected to: the first member of its context. A stream without a context (NULL) is one whose
@@ -65,9 +74,5 @@ void ga_session_stop(struct ga *ga); /* tells the host and lets everything go */
 
 void ga_send_boot(struct ga *ga); /* the present phase, and the first warning of setup */
 void ga_send_warning(struct ga *ga, size_t from); /* the first one behind that many bytes of /run/lima/setup.warnings */
-
-/* Nanoseconds since 1970 that the clock should be set to, 0 when it is right (within 100 ms) or the host's time
- * makes no sense (*bad). */
-uint64_t ga_clock_target(const uint8_t *body, size_t len, uint64_t now, bool *bad);
 
 #endif

@@ -7,7 +7,6 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "guestagent/setup.h"
@@ -29,13 +28,10 @@ static off_t warnings(const struct setup *su)
 
 static _Noreturn void child_main(const struct settle *s, int lock)
 {
-	setsid();
-	ga_child_signals();
-	/* Nothing of the daemon's may be held, above all not the port; the lock by nobody but us. */
+	/* The lock is held by nobody but us. */
 	if (dup3(lock, 3, O_CLOEXEC) < 0 && errno != EINVAL)
 		_exit(1);
-	syscall(SYS_close_range, 4U, ~0U, 0U);
-	setrlimit(RLIMIT_NOFILE, &s->ga->files);
+	ga_child_alone(&s->ga->files, 4);
 	setpriority(PRIO_PROCESS, 0, 19);
 	setenv("PATH", SETUP_PATH, 1);
 	tuning_settled(&s->su);
@@ -59,7 +55,7 @@ void settle_start(struct settle *s, struct ga *ga, const char *root)
 	pid_t pid;
 
 	*s = (struct settle){ .ga = ga, .su = { ga->settings, root }, .child.fn = on_end };
-	if (!setup_is_cloud(&s->su))
+	if (!setup_is_cloud(ga->settings))
 		return;
 	s->warned = warnings(&s->su);
 	lock = open(su_path(&s->su, LOCK, path), O_RDWR | O_CREAT | O_CLOEXEC, 0644);

@@ -16,9 +16,9 @@
 /* The power button's modules; which of them the machine has a device for is the kernel's business. */
 static const char *const power_modules[] = { "modprobe", "-aq", "button", "evdev", "gpio_keys", NULL };
 
-bool setup_is_cloud(const struct setup *su)
+bool setup_is_cloud(const struct settings *s)
 {
-	return strcmp(settings_get(su->settings, "init", ""), "cloud") == 0;
+	return strcmp(settings_get(s, "init", ""), "cloud") == 0;
 }
 
 static int boot_scripts(const struct setup *su, struct err *e)
@@ -50,6 +50,7 @@ static const struct {
 	{ "engine disk", engine_link, LEAN | EARLY | CLOUD, true },
 	{ "engine modules", engine_modules, LEAN | EARLY | CLOUD, false },
 	{ "engine configuration", engine_configure, LEAN | EARLY | CLOUD, false },
+	{ "identity", setup_identity, LEAN | EARLY | CLOUD, false },
 	{ "host name", setup_hostname, LEAN | EARLY, false },
 	{ "name servers", net_dns_clients, EARLY, false },
 	{ "network", net_up, LEAN, true },
@@ -57,6 +58,8 @@ static const struct {
 	{ "name servers", net_dns_if_given, LATE, false },
 	{ "environment", setup_environment, LEAN | EARLY, false },
 	{ "user", setup_user, LEAN | EARLY, true },
+	{ "host folders", setup_shares, LEAN | EARLY, false },
+	{ "ssh keys", setup_ssh_keys, LEAN | EARLY, false },
 	{ "time zone", setup_timezone, LEAN | EARLY, false },
 	{ "certificates", setup_certificates, LEAN | EARLY, false },
 	{ "crond", setup_cron, LEAN, false },

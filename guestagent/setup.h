@@ -16,6 +16,8 @@
  *   env.NAME               into /etc/environment and every login shell
  *   disk.NN.name, .serial  an extra disk, mounted at /mnt/lima-NAME, and how it is found
  *   disk.NN.format         "true": formatted when nothing is on it, with .fsType (default ext4) and .fsArgs, a line each
+ *   mount.NN.point, .tag   a folder of the host, where it is mounted and by which name; outer ones come first
+ *   mount.NN.type          "9p", "virtiofs"; .options for the kernel; .writable "true": else read-only
  *   host.NAME              address of a name of /etc/hosts
  *   param.NAME             $PARAM_NAME of scripts
  *   timezone               name of a time zone; /run/lima/localtime describes it for a guest that knows none

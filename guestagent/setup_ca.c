@@ -20,13 +20,6 @@ static bool is_certificate(const char *text)
 	return strstr(text, "-----BEGIN CERTIFICATE-----") && strstr(text, "-----END CERTIFICATE-----");
 }
 
-static bool has(const struct setup *su, const char *path)
-{
-	char full[SU_PATH_MAX];
-
-	return access(su_path(su, path, full), F_OK) == 0;
-}
-
 /* Appends one, ended by a newline. What is none would spoil the bundle for those after it. */
 static int add(const struct setup *su, struct buf *all, const char *what, const char *text)
 {
@@ -51,7 +44,7 @@ static int collect(const struct setup *su, struct buf *all, struct err *e)
 		bool there;
 
 		snprintf(path, sizeof(path), RUN_DIR "/ca/%02d.crt", i);
-		there = has(su, path);
+		there = su_exists(su, path);
 		if (su_read(su, path, &text, e) < 0)
 			return -1;
 		snprintf(key, sizeof(key), "ca.cert.%02d", i);
@@ -77,11 +70,11 @@ static int move(const struct setup *su, const char *from, const char *to, struct
 
 static int put_in_bundle(const struct setup *su, const char *all, bool alone, struct err *e)
 {
-	bool saved = has(su, BUNDLE DEFAULTS);
+	bool saved = su_exists(su, BUNDLE DEFAULTS);
 
-	if (!*all && !alone && !saved && !has(su, BUNDLE))
+	if (!*all && !alone && !saved && !su_exists(su, BUNDLE))
 		return 0;
-	if (alone && !saved && has(su, BUNDLE) &&
+	if (alone && !saved && su_exists(su, BUNDLE) &&
 	    (su_block(su, BUNDLE, "", e) < 0 || move(su, BUNDLE, BUNDLE DEFAULTS, e) < 0))
 		return -1;
 	if (!alone && saved && move(su, BUNDLE DEFAULTS, BUNDLE, e) < 0)
@@ -151,7 +144,7 @@ static int put_files(const struct setup *su, const struct tool *t, const char *a
 static int put_conf(const struct setup *su, bool alone, bool *changed, struct err *e)
 {
 	auto_buf old = BUF_INIT(SU_FILE_MAX), new = BUF_INIT(SU_FILE_MAX);
-	bool saved = has(su, CONF DEFAULTS);
+	bool saved = su_exists(su, CONF DEFAULTS);
 	int bad = buf_adds(&new, "");
 	char *save = NULL;
 
@@ -190,7 +183,7 @@ int setup_certificates(const struct setup *su, struct err *e)
 	if (collect(su, &all, e) < 0)
 		return -1;
 	for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++)
-		if (has(su, tools[i].program))
+		if (su_exists(su, tools[i].program))
 			return use_tool(su, &tools[i], all.data, alone, e);
 	return put_in_bundle(su, all.data, alone, e);
 }

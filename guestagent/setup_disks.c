@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -109,6 +110,16 @@ int disks_is_blank(const char *path, struct err *e)
 	return head < 0 || tail < 0 ? err_errno(e, "read %s", path) : head && tail;
 }
 
+int disks_hold(const char *path)
+{
+	/* Not for writing: closing it would be a reason to read the partition table again. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	while (fd >= 0 && flock(fd, LOCK_EX) < 0 && errno == EINTR)
+		;
+	return fd;
+}
+
 static bool wait_for(const char *path)
 {
 	for (int n = 0; access(path, F_OK) < 0; n++) {
@@ -117,6 +128,11 @@ static bool wait_for(const char *path)
 		usleep(10000);
 	}
 	return true;
+}
+
+static void disk_path(const struct extra *x, char path[80])
+{
+	snprintf(path, 80, "/dev/%.60s", x->device);
 }
 
 static void partition_path(const struct extra *x, char path[80])
@@ -132,7 +148,7 @@ static void choose_node(struct extra *x)
 {
 	partition_path(x, x->node);
 	if (access(x->node, F_OK) < 0)
-		snprintf(x->node, sizeof(x->node), "/dev/%.60s", x->device);
+		disk_path(x, x->node);
 }
 
 /* One partition over the whole disk. A guest without sfdisk has its file system on the disk itself. */
@@ -185,17 +201,24 @@ static int make_file_system(const struct extra *x, struct err *e)
  * being made when the machine died has no superblock yet, so its partition is still blank. */
 static int format_if_new(struct extra *x, struct err *e)
 {
+	auto_close int held = -1;
 	char disk[80];
 	int blank;
 
-	snprintf(disk, sizeof(disk), "/dev/%.60s", x->device);
+	disk_path(x, disk);
+	held = disks_hold(disk);
 	blank = disks_is_blank(disk, e);
 	if (blank > 0 && make_partition(x, e) < 0)
 		return -1;
 	choose_node(x);
 	if (blank == 0)
 		blank = disks_is_blank(x->node, e);
-	return blank <= 0 ? blank : make_file_system(x, e);
+	if (blank <= 0)
+		return blank;
+	/* mkfs.xfs holds what it writes to itself. */
+	if (held >= 0 && !strcmp(x->node, disk))
+		close(steal_fd(&held));
+	return make_file_system(x, e);
 }
 
 static uint64_t sys_number(const char *device, const char *file)
@@ -216,7 +239,7 @@ static void grow_partition(const struct extra *x)
 	uint64_t all = sys_number(x->device, "size"), end = sys_number(part, "start") + sys_number(part, "size");
 	struct err ignored = { 0 };
 
-	snprintf(disk, sizeof(disk), "/dev/%.60s", x->device);
+	disk_path(x, disk);
 	if (strcmp(disk, x->node) && end && all > end + WORTH_GROWING / SECTOR)
 		su_run(argv, &ignored);
 }
@@ -238,8 +261,12 @@ static int attach(const struct setup *su, const struct extra *x, struct err *e)
 	const char *const swapon[] = { "swapon", x->node, NULL };
 	const char *const as_told[] = { "mount", "-t", x->type, x->node, x->mount, NULL };
 	const char *const as_it_is[] = { "mount", x->node, x->mount, NULL };
+	auto_close int held = -1;
 	struct err other = { 0 };
+	char disk[80];
 
+	disk_path(x, disk);
+	held = disks_hold(disk);
 	if (!strcmp(x->type, "swap"))
 		return su_run(swapon, e);
 	if (su_mkdirs(su, x->mount, 0755, e) < 0)
@@ -261,14 +288,6 @@ static int one(const struct setup *su, struct extra *x, struct err *e)
 	return attach(su, x, e);
 }
 
-static const char *text_of(const struct setup *su, size_t i, const char *what, const char *otherwise)
-{
-	char key[32];
-
-	snprintf(key, sizeof(key), "disk.%02zu.%s", i, what);
-	return settings_get(su->settings, key, otherwise);
-}
-
 static void cannot_use(const struct setup *su, const char *name, const char *why)
 {
 	char what[64];
@@ -283,11 +302,11 @@ int setup_disks(const struct setup *su, struct err *e)
 	(void)e;
 	for (size_t i = 0; i < DISKS_MAX; i++) {
 		struct extra x = {
-			.name = text_of(su, i, "name", NULL),
-			.serial = text_of(su, i, "serial", ""),
-			.type = text_of(su, i, "fsType", "ext4"),
-			.args = text_of(su, i, "fsArgs", ""),
-			.format = strcmp(text_of(su, i, "format", "true"), "false"),
+			.name = su_item(su, "disk", i, "name", NULL),
+			.serial = su_item(su, "disk", i, "serial", ""),
+			.type = su_item(su, "disk", i, "fsType", "ext4"),
+			.args = su_item(su, "disk", i, "fsArgs", ""),
+			.format = strcmp(su_item(su, "disk", i, "format", "true"), "false"),
 		};
 		struct err why = { 0 };
 

@@ -7,8 +7,6 @@
 #include "guestagent/setup.h"
 #include "guestagent/setup_steps.h"
 
-#define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-
 /* A name is letters, digits, dots and hyphens; anything else would end up in files that others parse. */
 static bool usable(const char *name)
 {
@@ -90,11 +88,11 @@ static bool is_variable(const char *name)
 int setup_environment(const struct setup *su, struct err *e)
 {
 	/* The engine's programs are linked into the usual places; this is for those whose place was taken. */
-	static const char path[] = DEFAULT_PATH ":" RUN_DIR "/engine/usr/sbin:" RUN_DIR "/engine/usr/bin";
+	static const char path[] = SETUP_PATH ":" RUN_DIR "/engine/usr/sbin:" RUN_DIR "/engine/usr/bin";
 	static const char hook[] = "# Written by lima-guestagent: the template's env.\n"
 				   "if [ -r " RUN_DIR "/profile ]; then . " RUN_DIR "/profile; fi\n";
-	auto_buf plain = BUF_INIT(SU_FILE_MAX), shell = BUF_INIT(SU_FILE_MAX);
-	int bad = buf_addf(&shell, "export PATH='%s'\n", path) | buf_adds(&plain, "");
+	auto_buf plain = BUF_INIT(SU_FILE_MAX), shell = BUF_INIT(SU_FILE_MAX), services = BUF_INIT(SU_FILE_MAX);
+	int bad = buf_addf(&shell, "export PATH='%s'\n", path) | buf_adds(&plain, "") | buf_adds(&services, "");
 
 	for (size_t i = 0; i < su->settings->count; i++) {
 		const struct setting *s = &su->settings->item[i];
@@ -108,15 +106,16 @@ int setup_environment(const struct setup *su, struct err *e)
 		/* A value of several lines has no place in a file of NAME=VALUE lines. */
 		if (!strchr(s->value, '\n'))
 			bad |= buf_addf(&plain, "%s=%s\n", s->key + 4, s->value);
-		bad |= buf_addf(&shell, "export %s=", s->key + 4) | add_quoted(&shell, s->value);
-		bad |= buf_adds(&shell, "\n");
+		bad |= buf_addf(&services, "%s=", s->key + 4) | add_quoted(&services, s->value) | buf_adds(&services, "\n");
+		bad |= buf_addf(&shell, "export %s=", s->key + 4) | add_quoted(&shell, s->value) | buf_adds(&shell, "\n");
 	}
 	if (bad)
 		return err_set(e, ERR_INVALID, "the environment is too large");
-	if (su_write(su, RUN_DIR "/path", DEFAULT_PATH ":" RUN_DIR "/engine/usr/sbin:" RUN_DIR "/engine/usr/bin\n",
+	if (su_write(su, RUN_DIR "/path", SETUP_PATH ":" RUN_DIR "/engine/usr/sbin:" RUN_DIR "/engine/usr/bin\n",
 		     0644, e) < 0 ||
 	    su_write(su, RUN_DIR "/environment", plain.data, 0644, e) < 0 ||
 	    su_write(su, RUN_DIR "/profile", shell.data, 0644, e) < 0 ||
+	    su_write(su, RUN_DIR "/services.env", services.data, 0600, e) < 0 ||
 	    su_block(su, "/etc/environment", plain.data, e) < 0 ||
 	    su_mkdirs(su, "/etc/profile.d", 0755, e) < 0)
 		return -1;

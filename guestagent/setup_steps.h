@@ -12,7 +12,7 @@
 
 #define ROOT_DISK "/dev/vda" /* as provision/lean/init mounted it */
 
-bool setup_is_cloud(const struct setup *su); /* setting init=cloud: it has an init of its own, and the seed */
+bool setup_is_cloud(const struct settings *s); /* setting init=cloud: it has an init of its own, and the seed */
 
 int setup_mounts(const struct setup *su, struct err *e);      /* setup_mount.c */
 int setup_boot_id(const struct setup *su, struct err *e);
@@ -20,9 +20,12 @@ int setup_clock(const struct setup *su, struct err *e);
 int setup_grow_root(const struct setup *su, struct err *e);   /* setup_disk.c: the file system follows the disk */
 bool disk_has_outgrown(const char *device, uint64_t by);      /* its ext file system is so many bytes smaller than it is */
 int setup_disks(const struct setup *su, struct err *e);       /* setup_disks.c: extra disks */
+int setup_identity(const struct setup *su, struct err *e);    /* setup_identity.c: a clone's own */
 int setup_hostname(const struct setup *su, struct err *e);    /* setup_host.c */
 int setup_environment(const struct setup *su, struct err *e);
 int setup_user(const struct setup *su, struct err *e);        /* setup_user.c */
+int setup_shares(const struct setup *su, struct err *e);      /* setup_shares.c: folders of the host */
+int setup_ssh_keys(const struct setup *su, struct err *e);    /* setup_ssh.c: who may log in by ssh */
 int net_up(const struct setup *su, struct err *e);            /* net.c */
 int net_up_if_down(const struct setup *su, struct err *e);    /* only when the card has no address */
 int net_dns(const struct setup *su, struct err *e);           /* /etc/resolv.conf */

@@ -172,11 +172,11 @@ static int make_home(const struct setup *su, const struct account *a, struct err
 {
 	char path[SU_PATH_MAX];
 
-	if (access(su_path(su, a->home, path), F_OK) == 0)
+	if (su_exists(su, a->home))
 		return 0;
 	if (su_mkdirs(su, a->home, 0700, e) < 0)
 		return -1;
-	return chown(path, (uid_t)a->uid, (gid_t)a->gid) < 0 ? err_errno(e, "%s", a->home) : 0;
+	return chown(su_path(su, a->home, path), (uid_t)a->uid, (gid_t)a->gid) < 0 ? err_errno(e, "%s", a->home) : 0;
 }
 
 /* XDG_RUNTIME_DIR of the user's scripts; on tmpfs, so made at each boot. */
@@ -199,7 +199,7 @@ static int put_sudo(const struct setup *su, const struct account *a, struct err 
 			return err_errno(e, "%s", path);
 		return 0;
 	}
-	if (access(su_path(su, "/etc/sudoers.d", path), F_OK) < 0)
+	if (!su_exists(su, "/etc/sudoers.d"))
 		return err_set(e, ERR_NOTFOUND, "the guest has no sudo");
 	snprintf(rule, sizeof(rule), "%s ALL=(ALL:ALL) NOPASSWD: ALL\n", a->name);
 	return su_write(su, SUDOERS, rule, 0440, e);

@@ -2,12 +2,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +17,10 @@
 #include "lib/cleanup.h"
 #include "lib/io.h"
 
+enum {
+	LAST_LINE = 200,    /* bytes of a failed program's last words */
+	PIPE_BYTES = 65536, /* a pipe has room for */
+};
 #define BLOCK_BEGIN "# lima: begin (kept by lima-guestagent, written anew at each boot)\n"
 #define BLOCK_END "# lima: end\n"
 
@@ -27,6 +33,13 @@ const char *su_path(const struct setup *su, const char *path, char buf[SU_PATH_M
 	return buf;
 }
 
+void su_one_line(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ')
+			*text = ' ';
+}
+
 void su_warn(const struct setup *su, const char *fmt, ...)
 {
 	char path[SU_PATH_MAX], line[1200];
@@ -36,9 +49,7 @@ void su_warn(const struct setup *su, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line) - 1, fmt, ap);
 	va_end(ap);
-	for (char *p = line; *p; p++)
-		if ((unsigned char)*p < ' ')
-			*p = ' ';
+	su_one_line(line);
 	fprintf(stderr, "lima-guestagent: setup: %s\n", line);
 	fd = open(su_path(su, RUN_DIR "/setup.warnings", path), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
 	if (fd < 0)
@@ -62,6 +73,14 @@ bool su_says(const struct setup *su, const char *path, const char *text)
 	struct err e;
 
 	return su_read(su, path, &have, &e) == 0 && strcmp(have.data, text) == 0;
+}
+
+bool su_has(const struct setup *su, const char *path, const char *text)
+{
+	auto_buf have = BUF_INIT(SU_FILE_MAX);
+	struct err e;
+
+	return su_read(su, path, &have, &e) == 0 && strstr(have.data, text) != NULL;
 }
 
 int su_read(const struct setup *su, const char *path, struct buf *b, struct err *e)
@@ -163,7 +182,8 @@ int su_mkdirs(const struct setup *su, const char *path, mode_t mode, struct err 
 	return 0;
 }
 
-pid_t su_start(const char *const argv[], struct err *e)
+/* said: takes its standard error; -1: that is ours. */
+static pid_t start(const char *const argv[], int said, struct err *e)
 {
 	posix_spawn_file_actions_t fa;
 	pid_t pid = -1;
@@ -172,6 +192,8 @@ pid_t su_start(const char *const argv[], struct err *e)
 	posix_spawn_file_actions_init(&fa);
 	posix_spawn_file_actions_addopen(&fa, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_addopen(&fa, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+	if (said >= 0)
+		posix_spawn_file_actions_adddup2(&fa, said, STDERR_FILENO);
 	rc = posix_spawnp(&pid, argv[0], &fa, NULL, (char *const *)(const void *)argv, environ);
 	posix_spawn_file_actions_destroy(&fa);
 	if (rc) {
@@ -179,6 +201,11 @@ pid_t su_start(const char *const argv[], struct err *e)
 		return err_errno(e, "cannot run %s", argv[0]);
 	}
 	return pid;
+}
+
+pid_t su_start(const char *const argv[], struct err *e)
+{
+	return start(argv, -1, e);
 }
 
 int su_wait(pid_t pid, const char *name, struct err *e)
@@ -195,11 +222,79 @@ int su_wait(pid_t pid, const char *name, struct err *e)
 	return err_set(e, ERR_STATE, "%s was killed by signal %d", name, WTERMSIG(status));
 }
 
+/* The last line, as far as it has come. */
+struct last_line {
+	char text[LAST_LINE];
+	size_t len;
+	bool ended;
+};
+
+static void keep_last(struct last_line *l, const char *p, size_t n)
+{
+	for (; n; n--, p++) {
+		if (*p == '\n') {
+			l->ended = true;
+			continue;
+		}
+		if (l->ended)
+			l->len = 0;
+		l->ended = false;
+		if (l->len < sizeof(l->text) - 1)
+			l->text[l->len++] = *p;
+	}
+	l->text[l->len] = '\0';
+}
+
+/* What a program says goes on to where it would have gone, until it has ended: what lives on in the background may keep the
+ * pipe. */
+static void pass_on(int said, pid_t pid, struct last_line *last)
+{
+	static char chunk[PIPE_BYTES];
+	auto_close int ended = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct pollfd p[] = { { said, POLLIN, 0 }, { ended, POLLIN, 0 } };
+	ssize_t n;
+
+	do {
+		while (poll(p, 2, -1) < 0 && errno == EINTR)
+			;
+		n = read(said, chunk, sizeof(chunk)); /* all there is; after the end, all there will be */
+		if (n <= 0)
+			break;
+		io_write_full(STDERR_FILENO, chunk, (size_t)n);
+		keep_last(last, chunk, (size_t)n);
+	} while (!p[1].revents);
+}
+
 int su_run(const char *const argv[], struct err *e)
 {
-	pid_t pid = su_start(argv, e);
+	struct last_line last = { 0 };
+	auto_close int said = -1;
+	int ends[2], rc;
+	struct err why;
+	pid_t pid;
 
-	return pid < 0 ? -1 : su_wait(pid, argv[0], e);
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_errno(e, "cannot run %s", argv[0]);
+	said = ends[0];
+	io_set_nonblock(said, true);
+	pid = start(argv, ends[1], e);
+	close(ends[1]);
+	if (pid < 0)
+		return -1;
+	pass_on(said, pid, &last);
+	rc = su_wait(pid, argv[0], e);
+	if (rc == 0 || !last.len)
+		return rc;
+	why = *e;
+	return err_set(e, why.kind, "%s: %s", why.msg, last.text);
+}
+
+const char *su_item(const struct setup *su, const char *list, size_t i, const char *key, const char *otherwise)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s.%02zu.%s", list, i, key);
+	return settings_get(su->settings, name, otherwise);
 }
 
 unsigned long long su_number(const struct setup *su, const char *key, unsigned long long otherwise)

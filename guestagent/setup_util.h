@@ -22,11 +22,14 @@ struct setup {
 /* root + path in buf; a path too long becomes one that does not exist. Returns buf. */
 const char *su_path(const struct setup *su, const char *path, char buf[SU_PATH_MAX]);
 
+void su_one_line(char *text); /* control characters become blanks */
+
 /* Appends a sentence to /run/lima/setup.warnings and says it on standard error. */
 void su_warn(const struct setup *su, const char *fmt, ...) ERR_FMT(2, 3);
 
 bool su_exists(const struct setup *su, const char *path);
 bool su_says(const struct setup *su, const char *path, const char *text); /* that and nothing else is in the file */
+bool su_has(const struct setup *su, const char *path, const char *text);  /* somewhere in the file */
 
 /* The file's text, empty when it is not there. b->data is never NULL afterwards. */
 int su_read(const struct setup *su, const char *path, struct buf *b, struct err *e);
@@ -44,7 +47,10 @@ int su_mkdirs(const struct setup *su, const char *path, mode_t mode, struct err 
 /* Starts a program (found by PATH) with standard input and output on /dev/null; su_wait() gives 0 or an error. */
 pid_t su_start(const char *const argv[], struct err *e);
 int su_wait(pid_t pid, const char *name, struct err *e);
-int su_run(const char *const argv[], struct err *e); /* both */
+int su_run(const char *const argv[], struct err *e); /* both; an error ends with the last line the program wrote */
+
+/* The setting LIST.NN.KEY of the number i; otherwise when it is missing. */
+const char *su_item(const struct setup *su, const char *list, size_t i, const char *key, const char *otherwise);
 
 /* A number setting; otherwise when it is missing or none. */
 unsigned long long su_number(const struct setup *su, const char *key, unsigned long long otherwise);

@@ -28,9 +28,7 @@ void trouble_note(const struct setup *su, const char *what, const char *fmt, ...
 	va_start(ap, fmt);
 	vsnprintf(why, sizeof(why), fmt, ap);
 	va_end(ap);
-	for (char *p = why; *p; p++)
-		if ((unsigned char)*p < ' ')
-			*p = ' ';
+	su_one_line(why);
 	snprintf(line, sizeof(line), "%s\n", why);
 	snprintf(path, sizeof(path), RUN_DIR FOLDER "/%s", what);
 	if (su_mkdirs(su, RUN_DIR FOLDER, 0755, &e) < 0 || su_write(su, path, line, 0644, &e) < 0)
@@ -67,15 +65,15 @@ struct ga_troubles {
 	size_t count;
 };
 
-static void tell(struct ga_troubles *t, const struct ap_trouble *v)
+void ga_trouble_send(struct ga *ga, const struct ap_trouble *v)
 {
 	uint8_t body[sizeof(*v) + 8];
 	ssize_t n;
 
-	if (!mux_peer_epoch(t->ga->mux))
-		return; /* all of them are sent when the host comes */
+	if (!mux_peer_epoch(ga->mux))
+		return;
 	n = ap_trouble_pack(v, body, sizeof(body));
-	if (n < 0 || mux_send(t->ga->mux, AP_MSG_TROUBLE, body, (size_t)n) < 0)
+	if (n < 0 || mux_send(ga->mux, AP_MSG_TROUBLE, body, (size_t)n) < 0)
 		log_error("%s: %s: this could not be sent", v->what, v->why);
 }
 
@@ -113,13 +111,13 @@ static void see(struct ga_troubles *t, const struct ap_trouble *v)
 	}
 	t->told[i] = (struct told){ *v, true };
 	t->count += i == t->count;
-	tell(t, v);
+	ga_trouble_send(t->ga, v);
 }
 
 static void forget(struct ga_troubles *t, size_t i)
 {
 	t->told[i].v.why[0] = '\0';
-	tell(t, &t->told[i].v);
+	ga_trouble_send(t->ga, &t->told[i].v);
 	t->told[i] = t->told[--t->count];
 }
 

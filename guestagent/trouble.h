@@ -21,4 +21,7 @@ struct ga_troubles *ga_troubles_start(struct ga *ga); /* NULL, logged: none will
 void ga_troubles_free(struct ga_troubles *t);         /* NULL is allowed, as for the next */
 void ga_troubles_send(struct ga_troubles *t);         /* all of them, to a host that knows none */
 
+/* One, also of somebody else's; over when it has no reason. Before the first host came nothing is sent: who comes is told all. */
+void ga_trouble_send(struct ga *ga, const struct ap_trouble *v);
+
 #endif

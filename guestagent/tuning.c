@@ -31,19 +31,11 @@ struct tuning {
 	int (*settled)(const struct setup *su, bool on, struct err *e);
 };
 
-static bool file_has(const struct setup *su, const char *path, const char *text)
-{
-	auto_buf b = BUF_INIT(SU_FILE_MAX);
-	struct err e;
-
-	return su_read(su, path, &b, &e) == 0 && strstr(b.data, text) != NULL;
-}
-
 /* --- the kernel and file systems --- */
 
 static int check_init_on_free(const struct setup *su, struct err *e)
 {
-	return file_has(su, "/proc/cmdline", "init_on_free=1") ?
+	return su_has(su, "/proc/cmdline", "init_on_free=1") ?
 		       0 : err_set(e, ERR_STATE, "the kernel was started without init_on_free=1");
 }
 
@@ -75,7 +67,7 @@ static int apply_var_log(const struct setup *su, struct err *e)
 
 static int check_var_log(const struct setup *su, struct err *e)
 {
-	return file_has(su, "/proc/mounts", " /var/log tmpfs ") ? 0 : err_set(e, ERR_STATE, "/var/log is on disk");
+	return su_has(su, "/proc/mounts", " /var/log tmpfs ") ? 0 : err_set(e, ERR_STATE, "/var/log is on disk");
 }
 
 static int check_commit(const struct setup *su, struct err *e)
@@ -133,10 +125,10 @@ static int check_syslog(const struct setup *su, struct err *e)
 static int check_getty(const struct setup *su, struct err *e)
 {
 	/* A guest with its own init may have one where somebody can sit. */
-	if (openrc_is(su) || setup_is_cloud(su))
+	if (openrc_is(su) || setup_is_cloud(su->settings))
 		return openrc_has_stray_getty(su) || systemd_has_stray_getty(su) ?
 			       err_set(e, ERR_STATE, "a getty is started on a missing console") : 0;
-	if (file_has(su, "/etc/inittab", "getty"))
+	if (su_has(su, "/etc/inittab", "getty"))
 		return err_set(e, ERR_STATE, "/etc/inittab starts a getty");
 	return runs("/getty ") ? err_set(e, ERR_STATE, "a getty runs") : 0;
 }
@@ -229,13 +221,12 @@ int tuning_containerd_toml(const struct setup *su, struct buf *b)
 int engine_configure(const struct setup *su, struct err *e)
 {
 	auto_buf json = BUF_INIT(4096), toml = BUF_INIT(4096);
-	char path[SU_PATH_MAX];
 
 	if (!su_flag(su, "docker", false))
 		return 0;
 	if (tuning_docker_json(su, &json) < 0 || tuning_containerd_toml(su, &toml) < 0)
 		return err_set(e, ERR_SYS, "no memory");
-	if (access(su_path(su, "/etc/docker/daemon.json", path), F_OK) == 0)
+	if (su_exists(su, "/etc/docker/daemon.json"))
 		su_warn(su, "/etc/docker/daemon.json is used as it is; tuning.docker* and tuning.buildCache are not");
 	if (su_write(su, RUN_DIR "/containerd.toml", toml.data, 0644, e) < 0)
 		return -1;
@@ -247,7 +238,7 @@ static int check_docker(const struct setup *su, const char *want, struct err *e)
 {
 	if (!runs("--config-file " RUN_DIR "/daemon.json"))
 		return err_set(e, ERR_STATE, "dockerd does not run with our configuration");
-	return file_has(su, RUN_DIR "/daemon.json", want) ? 0 : err_set(e, ERR_STATE, "its configuration lacks %s", want);
+	return su_has(su, RUN_DIR "/daemon.json", want) ? 0 : err_set(e, ERR_STATE, "its configuration lacks %s", want);
 }
 
 static int check_docker_logs(const struct setup *su, struct err *e)
@@ -271,14 +262,12 @@ static int check_build_cache(const struct setup *su, struct err *e)
 /* The daemon leaves a line when it has trimmed after boot. */
 static int check_trim(const struct setup *su, struct err *e)
 {
-	char path[SU_PATH_MAX];
-
-	return access(su_path(su, RUN_DIR "/trim.last", path), F_OK) == 0 ? 0 : err_set(e, ERR_STATE, "it has not run yet");
+	return su_exists(su, RUN_DIR "/trim.last") ? 0 : err_set(e, ERR_STATE, "it has not run yet");
 }
 
 static int check_stop(const struct setup *su, struct err *e)
 {
-	return file_has(su, "/etc/inittab", ":shutdown:" RUN_DIR "/agent shutdown") ?
+	return su_has(su, "/etc/inittab", ":shutdown:" RUN_DIR "/agent shutdown") ?
 		       0 : err_set(e, ERR_STATE, "/etc/inittab does not run `agent shutdown`");
 }
 
@@ -321,7 +310,7 @@ static bool is_on(const struct setup *su, const struct tuning *t)
 /* What is done by a cloud guest's own loader alone is no matter of the others. */
 static bool concerns(const struct setup *su, const struct tuning *t)
 {
-	return !t->settled || t->own_init || setup_is_cloud(su);
+	return !t->settled || t->own_init || setup_is_cloud(su->settings);
 }
 
 int tuning_apply(const struct setup *su, struct err *e)

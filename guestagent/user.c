@@ -9,14 +9,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "guestagent/setup.h"
 #include "lib/cleanup.h"
 #include "lib/io.h"
-
-#define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 /* Copies value, or otherwise when there is none; -1 when it does not fit. */
 static int take(char *dst, size_t size, const char *value, const char *otherwise)
@@ -111,7 +112,7 @@ static void set_path(const char *run_dir)
 	n = fd >= 0 ? io_read_full(fd, text, sizeof(text) - 1) : 0;
 	text[n > 0 ? n : 0] = '\0';
 	text[strcspn(text, "\n")] = '\0';
-	setenv("PATH", *text ? text : DEFAULT_PATH, 1);
+	setenv("PATH", *text ? text : SETUP_PATH, 1);
 }
 
 /* Where the user's own services have their sockets. A login has it from PAM, and who has no such folder has no services. */
@@ -146,4 +147,18 @@ void ga_child_signals(void)
 	signal(SIGPIPE, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+void ga_child_alone(const struct rlimit *files, unsigned first)
+{
+	setsid();
+	ga_child_signals();
+	syscall(SYS_close_range, first, ~0U, 0U);
+	setrlimit(RLIMIT_NOFILE, files);
+}
+
+void ga_child_fix_addresses(const struct settings *s)
+{
+	if (settings_true(s, "emulated"))
+		personality(ADDR_NO_RANDOMIZE);
 }

@@ -3,6 +3,7 @@
 #define LIMA_GUESTAGENT_USER_H
 
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "lib/err.h"
@@ -31,5 +32,14 @@ int ga_user_become(const struct ga_user *u); /* groups, gid, uid; -1 with errno 
 void ga_user_environment(const struct ga_user *u, const struct settings *s, const char *run_dir);
 
 void ga_child_signals(void); /* undoes what the daemon did to signals */
+
+/* Under QEMU's emulation, where the host says so: from the next exec on, it and its children lie where they lay before. QEMU keeps
+ * translated code by virtual address, and translating a small program anew takes several times as long as it runs. What changes its
+ * user by its file, as sudo, has random addresses again. */
+void ga_child_fix_addresses(const struct settings *s);
+
+/* For one that outlives the daemon: a session of its own, these limits of open files (struct ga), and no
+ * descriptor of the daemon's from first on, above all not the port: it can be opened once, and a daemon started anew needs it. */
+void ga_child_alone(const struct rlimit *files, unsigned first);
 
 #endif

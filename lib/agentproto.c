@@ -4,6 +4,8 @@
 
 #include "lib/le.h"
 
+enum { AP_SSHFS_FLAGS = AP_SSHFS_WRITABLE | AP_SSHFS_CACHE | AP_SSHFS_FOLLOW };
+
 /* A place in bytes being written or read. What does not fit, or is wrong, sets bad; nothing happens after that. */
 struct out {
 	uint8_t *p;
@@ -156,18 +158,31 @@ static void get_address(struct in *i, uint8_t *family, uint16_t *port, uint8_t a
 	memcpy(addr, get(i, n), n);
 }
 
+/* Requests that say nothing more. */
+static bool is_bare(enum ap_open_kind kind)
+{
+	return kind == AP_OPEN_EXEC || kind == AP_OPEN_SOCKS || kind == AP_OPEN_EVENTS;
+}
+
 ssize_t ap_open_pack(const struct ap_open *v, uint8_t *p, size_t n)
 {
 	struct out o = { .p = p, .max = n };
 
 	put8(&o, v->kind);
-	if (v->kind == AP_OPEN_TCP || v->kind == AP_OPEN_UDP) {
+	if (v->kind == AP_OPEN_TCP || v->kind == AP_OPEN_UDP || v->kind == AP_OPEN_DNS) {
 		put_address(&o, v->family, v->port, v->addr);
 	} else if (v->kind == AP_OPEN_UNIX) {
 		o.bad |= v->path[0] != '/';
 		put_text(&o, v->path, sizeof(v->path));
+	} else if (v->kind == AP_OPEN_REVERSE) {
+		put16(&o, v->index);
+	} else if (v->kind == AP_OPEN_SSHFS) {
+		o.bad |= v->path[0] != '/' || v->flags > AP_SSHFS_FLAGS;
+		put16(&o, v->index);
+		put8(&o, v->flags);
+		put_text(&o, v->path, sizeof(v->path));
 	} else {
-		o.bad |= v->kind != AP_OPEN_EXEC;
+		o.bad |= !is_bare(v->kind);
 	}
 	return packed(&o);
 }
@@ -177,12 +192,21 @@ int ap_open_unpack(struct ap_open *v, const uint8_t *p, size_t n)
 	struct in i = { .p = p, .left = n };
 
 	memset(v, 0, sizeof(*v));
-	v->kind = (enum ap_open_kind)get_choice(&i, AP_OPEN_TCP, AP_OPEN_UDP);
-	if (v->kind == AP_OPEN_TCP || v->kind == AP_OPEN_UDP) {
+	v->kind = (enum ap_open_kind)get_choice(&i, AP_OPEN_TCP, AP_OPEN_SSHFS);
+	if (v->kind == AP_OPEN_TCP || v->kind == AP_OPEN_UDP || v->kind == AP_OPEN_DNS) {
 		get_address(&i, &v->family, &v->port, v->addr);
 	} else if (v->kind == AP_OPEN_UNIX) {
 		get_text(&i, v->path, sizeof(v->path));
 		i.bad |= v->path[0] != '/';
+	} else if (v->kind == AP_OPEN_REVERSE) {
+		v->index = get16(&i);
+	} else if (v->kind == AP_OPEN_SSHFS) {
+		v->index = get16(&i);
+		v->flags = get8(&i);
+		get_text(&i, v->path, sizeof(v->path));
+		i.bad |= v->path[0] != '/' || v->flags > AP_SSHFS_FLAGS;
+	} else {
+		i.bad |= !is_bare(v->kind);
 	}
 	return unpacked(&i);
 }
@@ -316,6 +340,96 @@ int ap_trouble_unpack(struct ap_trouble *v, const uint8_t *p, size_t n)
 	return unpacked(&i);
 }
 
+ssize_t ap_reverse_pack(const struct ap_reverse *v, uint8_t *p, size_t n)
+{
+	struct out o = { .p = p, .max = n, .bad = v->count > AP_REVERSE_MAX };
+
+	put16(&o, (uint16_t)v->count);
+	for (size_t k = 0; !o.bad && k < v->count; k++) {
+		const struct ap_reverse_socket *s = &v->socket[k];
+
+		o.bad |= s->mode > 0777 || s->path[0] != '/';
+		put16(&o, s->index);
+		put16(&o, s->mode);
+		put_text(&o, s->group, sizeof(s->group));
+		put_text(&o, s->path, sizeof(s->path));
+	}
+	return packed(&o);
+}
+
+int ap_reverse_unpack(struct ap_reverse *v, const uint8_t *p, size_t n)
+{
+	struct in i = { .p = p, .left = n };
+
+	memset(v, 0, sizeof(*v));
+	v->count = get16(&i);
+	i.bad |= v->count > AP_REVERSE_MAX;
+	for (size_t k = 0; !i.bad && k < v->count; k++) {
+		struct ap_reverse_socket *s = &v->socket[k];
+
+		s->index = get16(&i);
+		s->mode = get16(&i);
+		get_text(&i, s->group, sizeof(s->group));
+		get_text(&i, s->path, sizeof(s->path));
+		i.bad |= s->mode > 0777 || s->path[0] != '/';
+	}
+	return unpacked(&i);
+}
+
+bool ap_host_key_ok(const char *key)
+{
+	static const char name[] = "abcdefghijklmnopqrstuvwxyz0123456789-.@";
+	static const char base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
+	size_t n = strspn(key, name), m;
+
+	/* A line that began with a digit, "@" or "-" could mean something else. */
+	if (!n || key[n] != ' ' || key[0] < 'a' || key[0] > 'z')
+		return false;
+	m = strspn(key + n + 1, base64);
+	return m && !key[n + 1 + m];
+}
+
+ssize_t ap_host_keys_pack(const struct ap_host_keys *v, uint8_t *p, size_t n)
+{
+	struct out o = { .p = p, .max = n, .bad = v->count > AP_HOST_KEYS_MAX };
+
+	put16(&o, (uint16_t)v->count);
+	for (size_t k = 0; !o.bad && k < v->count; k++) {
+		o.bad |= !ap_host_key_ok(v->key[k]);
+		put_text(&o, v->key[k], sizeof(v->key[k]));
+	}
+	return packed(&o);
+}
+
+int ap_host_keys_unpack(struct ap_host_keys *v, const uint8_t *p, size_t n)
+{
+	struct in i = { .p = p, .left = n };
+
+	v->count = get16(&i);
+	i.bad |= v->count > AP_HOST_KEYS_MAX;
+	for (size_t k = 0; !i.bad && k < v->count; k++) {
+		get_text(&i, v->key[k], sizeof(v->key[k]));
+		i.bad = i.bad || !ap_host_key_ok(v->key[k]);
+	}
+	return unpacked(&i);
+}
+
+ssize_t ap_mounted_pack(uint16_t index, uint8_t *p, size_t n)
+{
+	struct out o = { .p = p, .max = n };
+
+	put16(&o, index);
+	return packed(&o);
+}
+
+int ap_mounted_unpack(uint16_t *index, const uint8_t *p, size_t n)
+{
+	struct in i = { .p = p, .left = n };
+
+	*index = get16(&i);
+	return unpacked(&i);
+}
+
 ssize_t ap_time_pack(uint64_t ns, uint8_t *p, size_t n)
 {
 	struct out o = { .p = p, .max = n };
@@ -329,5 +443,23 @@ int ap_time_unpack(uint64_t *ns, const uint8_t *p, size_t n)
 	struct in i = { .p = p, .left = n };
 
 	*ns = get64(&i);
+	return unpacked(&i);
+}
+
+ssize_t ap_clock_pack(const struct ap_clock *v, uint8_t *p, size_t n)
+{
+	struct out o = { .p = p, .max = n };
+
+	put64(&o, v->stamp);
+	put64(&o, v->ns);
+	return packed(&o);
+}
+
+int ap_clock_unpack(struct ap_clock *v, const uint8_t *p, size_t n)
+{
+	struct in i = { .p = p, .left = n };
+
+	v->stamp = get64(&i);
+	v->ns = get64(&i);
 	return unpacked(&i);
 }

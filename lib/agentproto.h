@@ -14,23 +14,32 @@
 
 #include "lib/mux.h"
 
-/* --- open requests (host opens all of them) --- */
+/* --- open requests (host opens all of them but REVERSE) --- */
 
 enum ap_open_kind {
 	AP_OPEN_TCP = 1,  /* connect to address and port in the guest */
 	AP_OPEN_UNIX = 2, /* connect to a socket path in the guest */
 	AP_OPEN_EXEC = 3, /* run a command; the stream carries lib/execproto records */
-	AP_OPEN_UDP = 4,  /* datagrams, each as u16 length + bytes (reserved) */
+	AP_OPEN_UDP = 4,  /* one client of a UDP server in the guest; the stream carries lib/dgram records */
+	AP_OPEN_DNS = 5,  /* the guest answers on this address and port, and asks here (lib/dns_record.h) */
+	AP_OPEN_REVERSE = 6, /* guest → host: somebody connected to the socket of that index (AP_MSG_REVERSE) */
+	AP_OPEN_SOCKS = 8, /* a client of a SOCKS5 server whose connections leave from the guest */
+	AP_OPEN_EVENTS = 9, /* changes in shared folders; the stream carries lib/fevent records to the guest */
+	AP_OPEN_SSHFS = 10, /* a folder of the host, which serves it by SFTP, for the guest's sshfs to mount at path */
 };
 
 enum { AP_PATH_MAX = 1024 };
 
+enum { AP_SSHFS_WRITABLE = 1, AP_SSHFS_CACHE = 2, AP_SSHFS_FOLLOW = 4 };
+
 struct ap_open {
 	enum ap_open_kind kind;
-	uint8_t family;          /* TCP, UDP: 4 or 6 */
+	uint8_t family;          /* TCP, UDP, DNS: 4 or 6 */
 	uint8_t addr[16];        /* network order; the first 4 bytes for family 4 */
 	uint16_t port;           /* host order */
-	char path[AP_PATH_MAX];  /* UNIX */
+	char path[AP_PATH_MAX];  /* UNIX, SSHFS */
+	uint16_t index;          /* REVERSE, SSHFS: the host's, for AP_MSG_MOUNTED */
+	uint8_t flags;           /* SSHFS */
 };
 
 ssize_t ap_open_pack(const struct ap_open *o, uint8_t *p, size_t n);
@@ -46,6 +55,10 @@ enum ap_message {
 	AP_MSG_TIME,                     /* host → guest: u64 nanoseconds since 1970 */
 	AP_MSG_POWER_OFF,                /* host → guest: as if the power button were pressed; no body */
 	AP_MSG_TROUBLE,                  /* guest → host: struct ap_trouble, one a change; all of them after up, before BOOT */
+	AP_MSG_REVERSE,                  /* host → guest: struct ap_reverse, after up unless resumed */
+	AP_MSG_CLOCK,                    /* guest → host: u64 stamp, what time is it?; host → guest: struct ap_clock */
+	AP_MSG_HOST_KEYS = MUX_MESSAGE_FIRST + 10, /* guest → host: struct ap_host_keys, after up and when they are others */
+	AP_MSG_MOUNTED = MUX_MESSAGE_FIRST + 12, /* guest → host: u16 index of an SSHFS request: it is mounted now */
 };
 
 struct ap_info {
@@ -117,7 +130,43 @@ struct ap_trouble {
 ssize_t ap_trouble_pack(const struct ap_trouble *v, uint8_t *p, size_t n);
 int ap_trouble_unpack(struct ap_trouble *v, const uint8_t *p, size_t n);
 
-/* AP_MSG_TIME */
+/* The sockets the guest is to listen on, all of them; a connection to one is opened to the host with its index. */
+enum { AP_REVERSE_MAX = 64, AP_GROUP_MAX = 33 };
+struct ap_reverse {
+	size_t count;
+	struct ap_reverse_socket {
+		uint16_t index;           /* the host's, which it takes back only as given */
+		uint16_t mode;            /* of the socket: at most 0777 */
+		char group[AP_GROUP_MAX]; /* a name in the guest; empty: the user's own */
+		char path[AP_PATH_MAX];   /* absolute */
+	} socket[AP_REVERSE_MAX];
+};
+ssize_t ap_reverse_pack(const struct ap_reverse *v, uint8_t *p, size_t n);
+int ap_reverse_unpack(struct ap_reverse *v, const uint8_t *p, size_t n);
+
+/* What the guest's SSH server is to be known by: all of its public host keys. */
+enum { AP_HOST_KEYS_MAX = 8, AP_HOST_KEY_MAX = 3072 };
+struct ap_host_keys {
+	size_t count;
+	char key[AP_HOST_KEYS_MAX][AP_HOST_KEY_MAX]; /* "ssh-ed25519 AAAA…", see ap_host_key_ok() */
+};
+ssize_t ap_host_keys_pack(const struct ap_host_keys *v, uint8_t *p, size_t n);
+int ap_host_keys_unpack(struct ap_host_keys *v, const uint8_t *p, size_t n);
+/* Whether it is two words, a kind of key and its base64, and nothing else: safe in a line of known_hosts. */
+bool ap_host_key_ok(const char *key);
+
+/* The host's time, with the stamp of the guest's question. */
+struct ap_clock {
+	uint64_t stamp, ns; /* ns since 1970 */
+};
+ssize_t ap_clock_pack(const struct ap_clock *v, uint8_t *p, size_t n);
+int ap_clock_unpack(struct ap_clock *v, const uint8_t *p, size_t n);
+
+/* AP_MSG_MOUNTED */
+ssize_t ap_mounted_pack(uint16_t index, uint8_t *p, size_t n);
+int ap_mounted_unpack(uint16_t *index, const uint8_t *p, size_t n);
+
+/* AP_MSG_TIME, and the stamp of a question */
 ssize_t ap_time_pack(uint64_t ns, uint8_t *p, size_t n);
 int ap_time_unpack(uint64_t *ns, const uint8_t *p, size_t n);
 

@@ -79,3 +79,8 @@ void buf_drop_front(struct buf *b, size_t n)
 	b->len -= n;
 	memmove(b->data, b->data + n, b->len + 1);
 }
+
+bool buf_same(const struct buf *a, const struct buf *b)
+{
+	return a->len == b->len && (!a->len || !memcmp(a->data, b->data, a->len));
+}

@@ -30,6 +30,8 @@ void buf_commit(struct buf *b, size_t n);
 
 void buf_drop_front(struct buf *b, size_t n); /* n <= len */
 
+bool buf_same(const struct buf *a, const struct buf *b); /* the same bytes */
+
 #define auto_buf CLEANUP(buf_free) struct buf
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "lib/le.h"
 
-enum { START_TTY = 1, START_ROOT = 2, START_FIXED = 10 };
+enum { START_TTY = 1, START_ROOT = 2, START_ONLY_THERE = 4, START_FILES = 8, START_FLAGS = 15, START_FIXED = 10 };
 
 void ep_header_pack(uint8_t p[EP_HEADER], enum ep_type type, size_t len)
 {
@@ -44,7 +44,8 @@ ssize_t ep_start_pack(const struct ep_start *s, uint8_t *p, size_t n)
 
 	if (max < START_FIXED || s->argc > EP_ARGS_MAX || s->envc > EP_ENV_MAX)
 		return -1;
-	p[0] = (uint8_t)((s->tty ? START_TTY : 0) | (s->as_root ? START_ROOT : 0));
+	p[0] = (uint8_t)((s->tty ? START_TTY : 0) | (s->as_root ? START_ROOT : 0) |
+			 (s->only_there ? START_ONLY_THERE : 0) | (s->files ? START_FILES : 0));
 	p[1] = 0;
 	le16_put(p + 2, s->rows);
 	le16_put(p + 4, s->cols);
@@ -74,10 +75,12 @@ int ep_start_unpack(struct ep_start *s, const uint8_t *p, size_t n)
 	const uint8_t *end = p + n;
 
 	memset(s, 0, sizeof(*s));
-	if (n < START_FIXED || n > EP_START_MAX || p[0] & ~(START_TTY | START_ROOT) || p[1])
+	if (n < START_FIXED || n > EP_START_MAX || p[0] & ~START_FLAGS || p[1])
 		return -1;
 	s->tty = p[0] & START_TTY;
 	s->as_root = p[0] & START_ROOT;
+	s->only_there = p[0] & START_ONLY_THERE;
+	s->files = p[0] & START_FILES;
 	s->rows = le16_get(p + 2);
 	s->cols = le16_get(p + 4);
 	s->argc = le16_get(p + 6);

@@ -39,10 +39,12 @@ enum {
 struct ep_start {
 	bool tty;
 	bool as_root;     /* run as root instead of the instance's user */
+	bool files;       /* no command, but the agent's own copying of files (guestagent/files.h): argv is for it */
+	bool only_there;  /* do not run when workdir is not there; else silently at home */
 	uint16_t rows, cols;
 	const char *term;    /* TERM for a tty, "" otherwise */
-	const char *workdir; /* "" = the user's home; silently home when it is not there */
-	const char *shell;   /* "" = the user's login shell */
+	const char *workdir; /* "" = the user's home */
+	const char *shell;   /* a path, or a name to be found in PATH; "" = the user's login shell */
 	size_t argc;         /* 0 = an interactive login shell */
 	const char *argv[EP_ARGS_MAX];
 	size_t envc;

@@ -14,7 +14,6 @@ struct mux *mux_new(enum mux_side side, uint64_t epoch, const struct mux_ops *op
 
 	if (!m)
 		return NULL;
-	m->in = malloc(WIRE_FRAME_MAX);
 	m->out = malloc(OUT_SIZE);
 	m->buckets = 64;
 	m->bucket = calloc(m->buckets, sizeof(*m->bucket));
@@ -22,7 +21,7 @@ struct mux *mux_new(enum mux_side side, uint64_t epoch, const struct mux_ops *op
 	list_init(&m->ready);
 	list_init(&m->credits);
 	list_init(&m->dead);
-	if (!m->in || !m->out || !m->bucket) {
+	if (!m->out || !m->bucket) {
 		mux_free(m);
 		return NULL;
 	}
@@ -42,11 +41,9 @@ void mux_free(struct mux *m)
 	m->depth = 0;
 	while (!list_empty(&m->streams))
 		stream_unlink(node_of(m->streams.next, all));
-	while (m->spares)
-		ring_free(&m->spare[--m->spares]);
+	memory_end(m);
 	control_fresh(&m->control);
 	free(m->bucket);
-	free(m->in);
 	free(m->out);
 	free(m);
 }
@@ -118,7 +115,7 @@ void mux_link_restart(struct mux *m)
 		.tx_sent = m->control.high,
 	};
 	/* A frame half written is completed by the peer with zeros of the preamble, and refused. */
-	m->out_at = m->out_len = 0;
+	output_drop(m);
 	tell_down(m);
 }
 
@@ -133,7 +130,6 @@ void mux_carrier_open(struct mux *m)
 	mux_enter(m);
 	m->carriers++;
 	m->carrier = true;
-	m->in_len = 0;
 	m->malformed = 0;
 	mux_link_restart(m);
 	mux_leave(m);
@@ -144,7 +140,6 @@ void mux_carrier_lost(struct mux *m)
 	mux_enter(m);
 	m->carriers++;
 	m->carrier = false;
-	m->in_len = 0;
 	mux_link_restart(m);
 	mux_leave(m);
 }
@@ -218,9 +213,9 @@ static int dispatch(struct mux *m, const struct wire_frame *f, const uint8_t *p)
 	}
 }
 
-/* Each takes one unit from the front of p and returns its length, or 0 with *need bytes wanted in all. */
+/* Each takes one unit from the front of p and returns its length, or 0 when it is not whole. */
 
-static size_t parse_hunting(struct mux *m, const uint8_t *p, size_t n, size_t *need)
+static size_t parse_hunting(struct mux *m, const uint8_t *p, size_t n)
 {
 	const uint8_t *at = memchr(p, wire_magic[0], n);
 	struct wire_hello h;
@@ -228,13 +223,13 @@ static size_t parse_hunting(struct mux *m, const uint8_t *p, size_t n, size_t *n
 
 	if (at != p)
 		return at ? (size_t)(at - p) : n;
-	len = wire_hello_unpack(&h, p, n, need);
+	len = wire_hello_unpack(&h, p, n);
 	if (len > 0)
 		on_hello(m, &h);
 	return len < 0 ? 1 : (size_t)len;
 }
 
-static size_t parse_frame(struct mux *m, const uint8_t *p, size_t n, size_t *need)
+static size_t parse_frame(struct mux *m, const uint8_t *p, size_t n)
 {
 	struct wire_frame f;
 	size_t len;
@@ -242,7 +237,7 @@ static size_t parse_frame(struct mux *m, const uint8_t *p, size_t n, size_t *nee
 
 	if (p[0] == wire_magic[0]) {
 		struct wire_hello h;
-		int got = wire_hello_unpack(&h, p, n, need);
+		int got = wire_hello_unpack(&h, p, n);
 
 		if (got > 0)
 			on_hello(m, &h);
@@ -250,14 +245,13 @@ static size_t parse_frame(struct mux *m, const uint8_t *p, size_t n, size_t *nee
 			mux_link_restart(m);
 		return got < 0 ? 1 : (size_t)got;
 	}
-	*need = WIRE_HEADER;
 	if (n < WIRE_HEADER)
 		return 0;
 	if (wire_header_unpack(&f, p, m->peer, m->rx_seq) < 0) {
 		mux_link_restart(m);
 		return 1;
 	}
-	*need = len = WIRE_HEADER + f.len + WIRE_TRAILER;
+	len = WIRE_HEADER + f.len + WIRE_TRAILER;
 	if (n < len)
 		return 0;
 	if (le32_get(p + len - WIRE_TRAILER) != wire_trailer(&f, m->peer, m->rx_seq)) {
@@ -274,67 +268,37 @@ static size_t parse_frame(struct mux *m, const uint8_t *p, size_t n, size_t *nee
 	return len;
 }
 
-static size_t parse(struct mux *m, const uint8_t *p, size_t n, size_t *need)
+static size_t parse(struct mux *m, const uint8_t *p, size_t n)
 {
-	return m->up ? parse_frame(m, p, n, need) : parse_hunting(m, p, n, need);
+	return m->up ? parse_frame(m, p, n) : parse_hunting(m, p, n);
 }
 
-/* Goes on with a unit whose beginning is in m->in; returns how many bytes of p it took. */
-static size_t feed_rest(struct mux *m, const uint8_t *p, size_t n)
+/* Whole units from the front of p. Returns how many bytes they have; n when they came from a carrier that is no more. */
+static size_t take(struct mux *m, const uint8_t *p, size_t n)
 {
 	unsigned carriers = m->carriers;
-	size_t at = 0, need = m->in_len + 1, taken = 0, used, part;
+	size_t at = 0, used;
 
-	for (;;) {
-		if (m->in_len - at < need) {
-			memmove(m->in, m->in + at, m->in_len - at);
-			m->in_len -= at;
-			at = 0;
-			part = need - m->in_len < n - taken ? need - m->in_len : n - taken;
-			memcpy(m->in + m->in_len, p + taken, part);
-			m->in_len += part;
-			taken += part;
-			if (!m->in_len || m->in_len < need)
-				return taken;
-		}
-		used = parse(m, m->in + at, m->in_len - at, &need);
+	while (at < n && m->carrier) {
+		used = parse(m, p + at, n - at);
 		if (m->carriers != carriers)
-			return taken;
+			return n;
+		if (!used)
+			return at;
 		at += used;
-		if (used)
-			need = 1;
-		if (at == m->in_len) {
-			m->in_len = 0;
-			return taken;
-		}
 	}
+	return n;
 }
 
-void mux_feed(struct mux *m, const uint8_t *p, size_t n)
+size_t mux_feed(struct mux *m, const uint8_t *p, size_t n)
 {
 	unsigned carriers = m->carriers;
-	size_t need, used;
 
 	mux_enter(m);
 	tell_down(m);
-	if (m->in_len && n && m->carriers == carriers) {
-		used = feed_rest(m, p, n);
-		p += used;
-		n -= used;
-	}
-	while (n && m->carrier && m->carriers == carriers) {
-		used = parse(m, p, n, &need);
-		if (m->carriers != carriers)
-			break;
-		if (!used) {
-			memcpy(m->in, p, n);
-			m->in_len = n;
-			break;
-		}
-		p += used;
-		n -= used;
-	}
+	n = m->carriers == carriers ? take(m, p, n) : n;
 	if (m->starved)
 		stream_feed_starved(m);
 	mux_leave(m);
+	return n;
 }

@@ -73,6 +73,16 @@ int mux_send(struct mux *m, unsigned type, const void *body, size_t len)
 	return control_queue(m, type, NULL, 0, body, len, CONTROL_QUEUE_MAX);
 }
 
+size_t mux_unheard(const struct mux *m)
+{
+	return (size_t)(m->control.end - m->control.base);
+}
+
+int mux_ping(struct mux *m)
+{
+	return control_queue(m, CONTROL_PING, NULL, 0, NULL, 0, CONTROL_QUEUE_MAX);
+}
+
 struct mux_stream *mux_open(struct mux *m, const void *request, size_t len, void *ctx)
 {
 	const uint32_t first = m->side == MUX_HOST ? 1 : 2;
@@ -146,6 +156,9 @@ static int on_message(struct mux *m, unsigned type, const uint8_t *p, size_t len
 		return on_open(m, p, len);
 	case CONTROL_RESET:
 		return on_reset(m, p, len);
+	case CONTROL_PING:
+		m->credit_now = true; /* what was heard is said with every credit */
+		return len ? -1 : 0;
 	case CONTROL_MARK:
 		return len == 8 ? resume_mark(m, le64_get(p)) : -1;
 	default:

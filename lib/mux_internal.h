@@ -3,12 +3,15 @@
  *   mux.c          the object, the link: hello, up and down, bytes in
  *   mux_output.c   bytes out: what is sent next
  *   mux_control.c  stream 0: messages, opening and resetting of streams
- *   mux_stream.c   the streams and their buffers
+ *   mux_stream.c   the streams, what the program does with them
+ *   mux_receive.c  what the peer says about them
+ *   mux_memory.c   their buffers
  *   mux_resume.c   going on with the streams over a new link
  */
 #ifndef LIMA_MUX_INTERNAL_H
 #define LIMA_MUX_INTERNAL_H
 
+#include "lib/list.h"
 #include "lib/mux.h"
 #include "lib/mux_wire.h"
 #include "lib/ring.h"
@@ -19,9 +22,10 @@ enum {
 	CONTROL_RING_MAX = 2 * CONTROL_QUEUE_MAX, /* resets may use the rest */
 	CONTROL_ACK = 4096,                     /* bytes received before they are acknowledged on their own account */
 	CREDIT_SMALL = 16 * 1024,               /* consumed bytes worth a frame of their own when all is read */
-	OUT_SIZE = 4 * WIRE_FRAME_MAX + WIRE_HELLO_MAX,
-	RING_SMALL = 16 * 1024,                 /* a stream that holds more gets a whole window */
-	SPARES = 2,                             /* windows kept for the next: one for each direction */
+	OUT_SIZE = 4 * WIRE_FRAME_MAX + WIRE_HELLO_MAX + MUX_PARTS * (WIRE_HEADER + WIRE_TRAILER),
+	RING_SMALL = 16 * 1024,                 /* a stream that holds more gets all it may have, see memory_window() */
+	SPARES = 16, TINIES = 8,                /* buffers kept for the next */
+	LEAVING_MAX = 64 << 20,                 /* bytes of buffers kept for streams that the program has let go of */
 	MALFORMED_MAX = 16,                     /* a peer process that broke the protocol so often gets no more answers */
 };
 
@@ -30,12 +34,10 @@ enum control_type {
 	CONTROL_OPEN = 1, /* u32 stream, request */
 	CONTROL_RESET,    /* u32 stream, u32 code; 0 = both directions are done */
 	CONTROL_MARK,     /* u64 session: the table of streams and all older messages came before */
+	CONTROL_PING,     /* nothing: say CREDIT at once */
 };
 
-struct node {
-	struct node *prev, *next; /* both NULL when in no list */
-};
-#define node_of(n, member) ((struct mux_stream *)((char *)(n) - offsetof(struct mux_stream, member)))
+#define node_of(n, member) list_item(n, struct mux_stream, member)
 
 /* A walk over all streams, kept right when a callback removes some. */
 struct cursor {
@@ -45,6 +47,7 @@ struct cursor {
 
 enum stream_state {
 	STREAM_LIVE,
+	STREAM_LEAVING, /* the program has let go of it: what was written still goes out, then the reset */
 	STREAM_DOOMED, /* reset() is still to be called */
 	STREAM_GONE,   /* nothing more is said about it; memory kept while callbacks run */
 };
@@ -57,13 +60,18 @@ struct mux_stream {
 	uint32_t id;
 	uint32_t round; /* of the last table of the peer that listed it */
 	uint8_t state;
+	uint8_t code; /* of the reset, when STREAM_LEAVING */
 	bool fin;     /* mux_finish() was called */
 	bool rx_fin;  /* the peer's end was received */
 	bool want;    /* writable() is owed */
+	bool wide;    /* counted in mux.wide */
+	uint32_t left; /* counted in mux.leaving */
 	uint64_t open_at; /* end of our OPEN in the control stream, 0 when the peer opened it */
 
 	/* Offsets from 0; the end of a stream counts as one more byte in all but tx_end. */
 	struct ring tx, rx;
+	const uint8_t *direct; /* while readable() runs: what has just come, not in rx */
+	uint64_t direct_at;    /* its offset */
 	uint64_t tx_base; /* consumed by the peer, as far as we know */
 	uint64_t tx_sent, tx_high; /* sent on this link; sent on any */
 	uint64_t tx_end;  /* written, without the end */
@@ -110,41 +118,31 @@ struct mux {
 	struct cursor *cursors;
 	struct mux_stream **bucket;
 	size_t buckets, count;
+	size_t leaving; /* bytes of the buffers of those in STREAM_LEAVING */
 	uint32_t next_id;
-	struct ring spare[SPARES];
-	unsigned spares;
+	struct ring spare[SPARES], tiny[TINIES];
+	unsigned spares, tinies;
+	size_t spare_bytes;
+	unsigned wide; /* streams that keep more than RING_SMALL for the peer */
 	unsigned depth; /* of callbacks: no stream is freed while not 0 */
 
-	uint8_t *in; /* WIRE_FRAME_MAX: a frame of which only in_len bytes have come */
-	size_t in_len;
-	uint8_t *out; /* OUT_SIZE */
-	size_t out_at, out_len;
+	/* Output that was taken from the streams and is not written. Parts from part_at on lie in out or in a stream's ring. */
+	struct iovec part[MUX_PARTS];
+	unsigned part_at, parts;
+	bool spread;      /* some lie in a ring: until mux_output_done() */
+	uint8_t *out;     /* OUT_SIZE, of which out_len bytes are used */
+	size_t out_len;
+	size_t out_total; /* bytes of all parts */
 };
-
-static inline void list_init(struct node *head) { head->prev = head->next = head; }
-static inline bool list_empty(const struct node *head) { return head->next == head; }
-static inline bool node_listed(const struct node *n) { return n->next; }
-static inline void list_add(struct node *head, struct node *n)
-{
-	n->prev = head->prev;
-	n->next = head;
-	head->prev->next = n;
-	head->prev = n;
-}
-static inline void list_del(struct node *n)
-{
-	if (!n->next)
-		return;
-	n->prev->next = n->next;
-	n->next->prev = n->prev;
-	n->prev = n->next = NULL;
-}
 
 /* mux.c */
 void mux_link_restart(struct mux *m); /* gives up the link, if any, and begins another */
 void mux_conversation_end(struct mux *m); /* what was said is void: the next link-up is a fresh one */
 void mux_enter(struct mux *m);
 void mux_leave(struct mux *m); /* frees what callbacks gave up */
+
+/* mux_output.c */
+void output_drop(struct mux *m); /* what was not written yet belongs to a link that is no more */
 
 /* mux_control.c */
 void control_fresh(struct control *c);
@@ -165,11 +163,28 @@ void stream_fail_all(struct mux *m, enum mux_reset_code code);
 void stream_close(struct mux_stream *s); /* closed() and forget it */
 void stream_ready(struct mux_stream *s); /* puts it in line when it has unsent bytes */
 bool stream_tx_done(const struct mux_stream *s);
+void stream_tell_writable(struct mux_stream *s);
+void stream_feed_starved(struct mux *m);
+bool stream_leave(struct mux_stream *s); /* true: STREAM_LEAVING, all is said; it was reset and is forgotten */
+void stream_each(struct mux *m, void (*fn)(void *ctx, struct mux_stream *s), void *ctx); /* those leaving too */
+
+/* mux_receive.c */
+void stream_consumed(struct mux_stream *s, size_t n);
 void stream_data(struct mux *m, const struct wire_frame *f, const uint8_t *p);
 void stream_credit(struct mux *m, const struct wire_frame *f);
 void stream_advance(struct mux_stream *s, uint64_t consumed); /* the peer consumed so much */
-void stream_tell_writable(struct mux_stream *s);
-void stream_feed_starved(struct mux *m);
+
+/* mux_memory.c: -1 is for want of memory */
+size_t memory_window(const struct mux *m); /* bytes a stream may keep for the peer now; less when many keep much */
+int memory_tx(struct mux_stream *s, size_t need); /* room for need bytes from tx_base on */
+int memory_rx(struct mux_stream *s, size_t need); /* from rx_consumed on */
+void memory_tx_empty(struct mux_stream *s); /* nothing is kept for the peer, nothing unread */
+void memory_rx_empty(struct mux_stream *s);
+/* The place for much was reserved, and little came: that awaits its acknowledgement in a small buffer, or thousands of idle
+ * streams would keep a window each. */
+void memory_tx_settle(struct mux_stream *s);
+void memory_free(struct mux_stream *s);
+void memory_end(struct mux *m); /* frees what is kept for the next */
 
 /* mux_resume.c */
 bool resume_possible(const struct mux *m, const struct wire_hello *h);

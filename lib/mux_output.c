@@ -8,9 +8,47 @@
 #include "lib/le.h"
 #include "lib/mux_internal.h"
 
+/* Copying a short payload costs less than naming its place. */
+enum { SPREAD_MIN = 4096, FRAME_AROUND = WIRE_HEADER + WIRE_TRAILER };
+
+void output_drop(struct mux *m)
+{
+	m->part_at = m->parts = 0;
+	m->out_len = m->out_total = 0;
+	m->spread = false;
+}
+
+/* The next n bytes of the output are those at p. */
+static void output_add(struct mux *m, const uint8_t *p, size_t n)
+{
+	struct iovec *last = m->parts ? &m->part[m->parts - 1] : NULL;
+
+	if (last && (const uint8_t *)last->iov_base + last->iov_len == p)
+		last->iov_len += n;
+	else
+		m->part[m->parts++] = (struct iovec){ (void *)p, n };
+	m->out_total += n;
+}
+
+/* The next n bytes of the output have been put behind those in m->out. */
+static void output_used(struct mux *m, size_t n)
+{
+	output_add(m, m->out + m->out_len, n);
+	m->out_len += n;
+}
+
+/* What could not be written is moved to the end of m->out (output_settle()), where the used bytes must not be. */
 static bool frame_fits(const struct mux *m)
 {
-	return OUT_SIZE - m->out_len >= WIRE_FRAME_MAX;
+	size_t used = m->spread ? m->out_len + m->out_total + WIRE_FRAME_MAX : m->out_len;
+
+	return used + WIRE_FRAME_MAX <= OUT_SIZE && m->parts < MUX_PARTS;
+}
+
+static bool frame_fits_spread(const struct mux *m, size_t len)
+{
+	return len >= SPREAD_MIN && m->parts + 3 <= MUX_PARTS &&
+	       m->out_len + m->out_total + len + 2 * FRAME_AROUND <= OUT_SIZE;
 }
 
 static uint8_t *frame_payload(struct mux *m)
@@ -26,7 +64,27 @@ static void frame_put(struct mux *m, const struct wire_frame *f)
 	wire_header_pack(p, f, m->link, m->tx_seq);
 	le32_put(p + WIRE_HEADER + f->len, wire_trailer(f, m->link, m->tx_seq));
 	m->tx_seq++;
-	m->out_len += WIRE_HEADER + f->len + WIRE_TRAILER;
+	output_used(m, FRAME_AROUND + f->len);
+}
+
+/* The frame's payload stays in the ring, from offset on. */
+static void frame_put_spread(struct mux *m, const struct wire_frame *f, const struct ring *r, uint64_t offset)
+{
+	size_t part;
+
+	wire_header_pack(m->out + m->out_len, f, m->link, m->tx_seq);
+	output_used(m, WIRE_HEADER);
+	for (size_t left = f->len; left; offset += part, left -= part) {
+		const uint8_t *p = ring_at(r, offset, &part);
+
+		if (part > left)
+			part = left;
+		output_add(m, p, part);
+	}
+	le32_put(m->out + m->out_len, wire_trailer(f, m->link, m->tx_seq));
+	output_used(m, WIRE_TRAILER);
+	m->tx_seq++;
+	m->spread = true;
 }
 
 static void put_hello(struct mux *m)
@@ -35,12 +93,12 @@ static void put_hello(struct mux *m)
 
 	if (m->preamble_due) {
 		memset(m->out + m->out_len, 0, WIRE_PREAMBLE);
-		m->out_len += WIRE_PREAMBLE;
+		output_used(m, WIRE_PREAMBLE);
 	}
 	h.echo = m->peer;
 	h.resume = m->peer && m->verdict;
 	wire_hello_pack(m->out + m->out_len, &h);
-	m->out_len += WIRE_HELLO;
+	output_used(m, WIRE_HELLO);
 	m->preamble_due = m->hello_due = false;
 	m->echoed = m->peer;
 }
@@ -100,27 +158,38 @@ static void put_credits(struct mux *m)
 	m->credit_now &= !list_empty(&m->credits);
 }
 
-/* One turn of the first stream in line, which then goes to the end of it. */
-static void put_data(struct mux *m)
+/* One turn of the first stream in line, which then goes to the end of it. False: there is no more room. */
+static bool put_data(struct mux *m)
 {
 	struct mux_stream *s = node_of(m->ready.next, ready);
 	struct wire_frame f = { .type = WIRE_DATA, .id = s->id, .arg = (uint32_t)s->tx_sent };
+	uint64_t from = s->tx_sent;
+	bool spread;
 
+	if (from < s->tx_end)
+		f.len = s->tx_end - from < MUX_FRAME_MAX ? (uint32_t)(s->tx_end - from) : MUX_FRAME_MAX;
+	/* A stream that leaves takes its ring along. */
+	spread = s->state != STREAM_LEAVING && frame_fits_spread(m, f.len);
+	if (!spread && !frame_fits(m))
+		return false;
 	list_del(&s->ready);
-	if (s->tx_sent < s->tx_end) {
-		f.len = s->tx_end - s->tx_sent < MUX_FRAME_MAX ? (uint32_t)(s->tx_end - s->tx_sent) : MUX_FRAME_MAX;
-		ring_get(&s->tx, s->tx_sent, frame_payload(m), f.len);
-		s->tx_sent += f.len;
-	}
+	s->tx_sent += f.len;
 	if (s->fin && s->tx_sent == s->tx_end) {
 		f.flags = WIRE_FIN;
 		s->tx_sent++;
 	}
-	if (f.len || f.flags)
+	if (spread) {
+		frame_put_spread(m, &f, &s->tx, from);
+	} else if (f.len || f.flags) {
+		if (f.len)
+			ring_get(&s->tx, from, frame_payload(m), f.len);
 		frame_put(m, &f);
+	}
 	if (s->tx_high < s->tx_sent)
 		s->tx_high = s->tx_sent;
-	stream_ready(s);
+	if (!stream_leave(s))
+		stream_ready(s);
+	return true;
 }
 
 static bool acks_due(const struct mux *m)
@@ -128,29 +197,70 @@ static bool acks_due(const struct mux *m)
 	return m->credit_now || m->control.rx - m->control.rx_acked >= CONTROL_ACK;
 }
 
-size_t mux_output(struct mux *m, const uint8_t **p)
+bool mux_wants_output(const struct mux *m)
 {
-	*p = m->out + m->out_at;
-	if (m->out_at < m->out_len || !m->carrier)
-		return m->out_len - m->out_at;
-	m->out_at = m->out_len = 0;
-	*p = m->out;
+	bool more = m->table_due || m->control.sent < m->control.end || acks_due(m) || (m->settled && !list_empty(&m->ready));
+
+	return m->part_at < m->parts || (m->carrier && (m->hello_due || (m->up && more)));
+}
+
+/* Takes as much as fits from what waits, when all that was taken before is written. */
+static void output_take(struct mux *m)
+{
+	if (m->part_at < m->parts || !m->carrier)
+		return;
+	output_drop(m);
 	if (m->hello_due)
 		put_hello(m);
 	if (!m->up)
-		return m->out_len;
+		return;
 	put_table(m);
 	if (!m->table_due)
 		put_control(m);
 	/* Credits nobody waits for go along with whatever else is sent. */
 	if (!m->table_due && (acks_due(m) || m->out_len || (m->settled && !list_empty(&m->ready))))
 		put_credits(m);
-	while (m->settled && m->control.sent == m->control.end && !list_empty(&m->ready) && frame_fits(m))
-		put_data(m);
-	return m->out_len;
+	while (m->up && m->settled && m->control.sent == m->control.end && !list_empty(&m->ready) && put_data(m))
+		;
+	if (!m->up)
+		put_hello(m); /* a reset that found no room ended the conversation */
+}
+
+size_t mux_output_parts(struct mux *m, struct iovec *v)
+{
+	output_take(m);
+	memcpy(v, &m->part[m->part_at], (m->parts - m->part_at) * sizeof(*v));
+	return m->parts - m->part_at;
+}
+
+/* Gathers what was not written at the end of m->out: the rings may change from here on. */
+static void output_settle(struct mux *m)
+{
+	uint8_t *to = m->out + OUT_SIZE;
+
+	for (unsigned i = m->parts; i-- > m->part_at;) {
+		to -= m->part[i].iov_len;
+		memmove(to, m->part[i].iov_base, m->part[i].iov_len);
+	}
+	m->part_at = 0;
+	m->parts = 1;
+	m->part[0] = (struct iovec){ to, (size_t)(m->out + OUT_SIZE - to) };
+	m->spread = false;
 }
 
 void mux_output_done(struct mux *m, size_t n)
 {
-	m->out_at += n < m->out_len - m->out_at ? n : m->out_len - m->out_at;
+	while (m->part_at < m->parts) {
+		struct iovec *v = &m->part[m->part_at];
+		size_t part = n < v->iov_len ? n : v->iov_len;
+
+		v->iov_base = (uint8_t *)v->iov_base + part;
+		v->iov_len -= part;
+		n -= part;
+		if (v->iov_len)
+			break;
+		m->part_at++;
+	}
+	if (m->part_at < m->parts && m->spread)
+		output_settle(m);
 }

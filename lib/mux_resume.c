@@ -97,6 +97,8 @@ static void settle(void *ctx, struct mux_stream *s)
 		stream_close(s);
 		return;
 	}
+	if (stream_leave(s))
+		return;
 	stream_ready(s);
 	stream_tell_writable(s);
 }
@@ -110,6 +112,6 @@ int resume_mark(struct mux *m, uint64_t session)
 	if (m->settled || !m->table_seen)
 		return -1;
 	m->settled = true;
-	mux_each(m, settle, &links);
+	stream_each(m, settle, &links);
 	return 0;
 }

@@ -57,29 +57,6 @@ struct mux_stream *stream_new(struct mux *m, uint32_t id)
 	return s;
 }
 
-static int make_room(struct mux *m, struct ring *r, uint64_t base, uint64_t end, size_t need)
-{
-	if (need <= r->cap)
-		return 0;
-	if (need > RING_SMALL && need <= MUX_WINDOW)
-		need = MUX_WINDOW;
-	if (need != MUX_WINDOW || !m->spares)
-		return ring_room(r, base, end, need, MUX_WINDOW);
-	ring_take(r, base, end, &m->spare[--m->spares]);
-	return 0;
-}
-
-/* A busy stream empties its buffers many times a second: then its memory is not given back to the system. */
-static void drop_ring(struct mux *m, struct ring *r)
-{
-	if (r->cap == MUX_WINDOW && m->spares < SPARES) {
-		m->spare[m->spares++] = *r;
-		*r = (struct ring){ 0 };
-	} else {
-		ring_free(r);
-	}
-}
-
 static void stream_detach(struct mux_stream *s)
 {
 	struct mux *m = s->mux;
@@ -89,6 +66,7 @@ static void stream_detach(struct mux_stream *s)
 		at = &(*at)->hash_next;
 	*at = s->hash_next;
 	m->count--;
+	m->leaving -= s->left;
 	if (m->table_at == &s->all)
 		m->table_at = s->all.next;
 	for (struct cursor *c = m->cursors; c; c = c->outer)
@@ -97,10 +75,7 @@ static void stream_detach(struct mux_stream *s)
 	list_del(&s->all);
 	list_del(&s->ready);
 	list_del(&s->credit);
-	ring_free(&s->tx);
-	ring_free(&s->rx);
-	while (m->spares)
-		ring_free(&m->spare[--m->spares]);
+	memory_free(s);
 }
 
 void stream_unlink(struct mux_stream *s)
@@ -118,9 +93,11 @@ void stream_unlink(struct mux_stream *s)
 void stream_fail(struct mux_stream *s, enum mux_reset_code code)
 {
 	struct mux *m = s->mux;
+	bool owned = s->state != STREAM_LEAVING;
 
 	stream_unlink(s);
-	m->ops.reset(m->ctx, s, code);
+	if (owned)
+		m->ops.reset(m->ctx, s, code);
 }
 
 void stream_fail_all(struct mux *m, enum mux_reset_code code)
@@ -132,7 +109,7 @@ void stream_fail_all(struct mux *m, enum mux_reset_code code)
 	while (!list_empty(&m->streams)) {
 		s = node_of(m->streams.next, all);
 		stream_detach(s);
-		s->state = STREAM_DOOMED;
+		s->state = s->state == STREAM_LEAVING ? STREAM_GONE : STREAM_DOOMED;
 		list_add(&doomed, &s->all);
 	}
 	/* A callback may open new streams, and give up others of these. */
@@ -150,9 +127,11 @@ void stream_fail_all(struct mux *m, enum mux_reset_code code)
 void stream_close(struct mux_stream *s)
 {
 	struct mux *m = s->mux;
+	bool owned = s->state != STREAM_LEAVING;
 
 	stream_unlink(s);
-	m->ops.closed(m->ctx, s);
+	if (owned)
+		m->ops.closed(m->ctx, s);
 }
 
 void stream_ready(struct mux_stream *s)
@@ -166,9 +145,22 @@ bool stream_tx_done(const struct mux_stream *s)
 	return s->fin && s->tx_base == s->tx_end + 1;
 }
 
+bool stream_leave(struct mux_stream *s)
+{
+	struct mux *m = s->mux;
+	uint32_t id = s->id, code = s->code;
+
+	if (s->state != STREAM_LEAVING || s->tx_sent < s->tx_end + s->fin)
+		return false;
+	stream_unlink(s);
+	control_reset(m, id, code);
+	return true;
+}
+
+/* Not of each small room: a window that is filled in small pieces wakes the peer for each of them. */
 void stream_tell_writable(struct mux_stream *s)
 {
-	if (!s->want || s->fin || s->tx_end - s->tx_base >= MUX_WINDOW)
+	if (!s->want || s->fin || s->tx_end - s->tx_base > memory_window(s->mux) / 2)
 		return;
 	s->want = false;
 	s->mux->ops.writable(s->mux->ctx, s);
@@ -183,97 +175,7 @@ static void feed_starved(void *ctx, struct mux_stream *s)
 void stream_feed_starved(struct mux *m)
 {
 	m->starved = false;
-	mux_each(m, feed_starved, NULL);
-}
-
-/* --- what the peer says --- */
-
-/* Queues a CREDIT; it goes out at once when the peer may be waiting for it, else along with other output. */
-static void owe_credit(struct mux_stream *s)
-{
-	uint64_t owed = s->rx_consumed - s->rx_credited;
-
-	if (!owed)
-		return;
-	if (!node_listed(&s->credit))
-		list_add(&s->mux->credits, &s->credit);
-	if (mux_at_end(s) || owed >= MUX_WINDOW / 2 || (owed >= CREDIT_SMALL && s->rx_consumed == s->rx_received))
-		s->mux->credit_now = true;
-}
-
-static void consumed(struct mux_stream *s, size_t n)
-{
-	s->rx_consumed += n;
-	if (s->rx_consumed + s->rx_fin == s->rx_received) {
-		s->rx_consumed = s->rx_received;
-		drop_ring(s->mux, &s->rx);
-	}
-	owe_credit(s);
-}
-
-static void violated(struct mux_stream *s, enum mux_reset_code code)
-{
-	control_reset(s->mux, s->id, code);
-	stream_fail(s, code);
-}
-
-void stream_data(struct mux *m, const struct wire_frame *f, const uint8_t *p)
-{
-	struct mux_stream *s = stream_find(m, f->id);
-	size_t held;
-
-	if (!s)
-		return; /* gone here, the peer will hear of it */
-	held = (size_t)(s->rx_received - s->rx_consumed);
-	if (!m->settled || s->rx_fin || f->arg != (uint32_t)s->rx_received || held + f->len > MUX_WINDOW ||
-	    (!f->len && !f->flags)) {
-		violated(s, MUX_RESET_PROTOCOL);
-		return;
-	}
-	if (make_room(m, &s->rx, s->rx_consumed, s->rx_received, held + f->len) < 0) {
-		violated(s, MUX_RESET_LIMIT);
-		return;
-	}
-	ring_put(&s->rx, s->rx_received, p, f->len);
-	s->rx_received += f->len;
-	if (f->flags & WIRE_FIN) {
-		s->rx_fin = true;
-		s->rx_received++;
-		consumed(s, 0);
-	}
-	m->ops.readable(m->ctx, s);
-}
-
-void stream_advance(struct mux_stream *s, uint64_t offset)
-{
-	s->tx_base = offset;
-	if (s->tx_base >= s->tx_end)
-		drop_ring(s->mux, &s->tx);
-}
-
-void stream_credit(struct mux *m, const struct wire_frame *f)
-{
-	struct mux_stream *s;
-
-	if (!f->id) {
-		control_ack(&m->control, m->control.base + (uint32_t)(f->arg - (uint32_t)m->control.base));
-		return;
-	}
-	s = stream_find(m, f->id);
-	if (!s)
-		return;
-	if (!m->settled || (uint32_t)(f->arg - (uint32_t)s->tx_base) > s->tx_sent - s->tx_base) {
-		violated(s, MUX_RESET_PROTOCOL);
-		return;
-	}
-	stream_advance(s, s->tx_base + (uint32_t)(f->arg - (uint32_t)s->tx_base));
-	if (stream_tx_done(s) && mux_at_end(s)) {
-		/* The peer consumed the last of it, so it is the one that has nothing more to wait for. */
-		control_reset(m, s->id, 0);
-		stream_close(s);
-	} else {
-		stream_tell_writable(s);
-	}
+	stream_each(m, feed_starved, NULL);
 }
 
 /* --- what the program does --- */
@@ -293,20 +195,38 @@ uint32_t mux_stream_id(const struct mux_stream *s)
 	return s->id;
 }
 
-size_t mux_room(struct mux_stream *s)
+bool mux_is_heard(const struct mux_stream *s)
 {
-	size_t room;
+	return s->open_at <= s->mux->control.base;
+}
+
+static size_t room_within(struct mux_stream *s, size_t window)
+{
+	size_t held = (size_t)(s->tx_end - s->tx_base), room;
 
 	if (s->state != STREAM_LIVE || s->fin)
 		return 0;
-	room = MUX_WINDOW - (size_t)(s->tx_end - s->tx_base);
+	room = held < window ? window - held : 0;
 	s->want |= !room;
 	return room;
 }
 
-uint8_t *mux_tx_reserve(struct mux_stream *s, size_t *n)
+size_t mux_room(struct mux_stream *s)
 {
-	size_t room = mux_room(s), wanted = *n, part;
+	return room_within(s, MUX_WINDOW);
+}
+
+bool mux_room_for(struct mux_stream *s, size_t n)
+{
+	if (mux_room(s) >= n)
+		return true;
+	s->want = true;
+	return false;
+}
+
+static uint8_t *reserve(struct mux_stream *s, size_t *n, size_t window)
+{
+	size_t room = room_within(s, window), wanted = *n, part;
 	uint8_t *p;
 
 	if (wanted > room) {
@@ -316,7 +236,7 @@ uint8_t *mux_tx_reserve(struct mux_stream *s, size_t *n)
 	*n = 0;
 	if (!wanted)
 		return NULL;
-	if (make_room(s->mux, &s->tx, s->tx_base, s->tx_end, (size_t)(s->tx_end - s->tx_base) + wanted) < 0) {
+	if (memory_tx(s, (size_t)(s->tx_end - s->tx_base) + wanted) < 0) {
 		s->want = s->mux->starved = true;
 		return NULL;
 	}
@@ -325,13 +245,20 @@ uint8_t *mux_tx_reserve(struct mux_stream *s, size_t *n)
 	return p;
 }
 
+uint8_t *mux_tx_reserve(struct mux_stream *s, size_t *n)
+{
+	return reserve(s, n, memory_window(s->mux));
+}
+
 void mux_tx_commit(struct mux_stream *s, size_t n)
 {
 	if (s->state != STREAM_LIVE)
 		return;
 	s->tx_end += n;
 	if (s->tx_base == s->tx_end)
-		drop_ring(s->mux, &s->tx);
+		memory_tx_empty(s);
+	else
+		memory_tx_settle(s);
 	stream_ready(s);
 }
 
@@ -343,7 +270,7 @@ size_t mux_write(struct mux_stream *s, const void *p, size_t n)
 
 	while (done < n) {
 		part = n - done;
-		to = mux_tx_reserve(s, &part);
+		to = reserve(s, &part, MUX_WINDOW);
 		if (!to)
 			break;
 		memcpy(to, from + done, part);
@@ -375,6 +302,10 @@ const uint8_t *mux_peek(struct mux_stream *s, size_t *n)
 	if (s->state != STREAM_LIVE || s->rx_consumed == s->rx_received)
 		return NULL;
 	held = (size_t)(s->rx_received - s->rx_consumed) - s->rx_fin;
+	if (s->direct) {
+		*n = held;
+		return s->direct + (s->rx_consumed - s->direct_at);
+	}
 	p = ring_at(&s->rx, s->rx_consumed, &part);
 	*n = part < held ? part : held;
 	return p;
@@ -383,7 +314,19 @@ const uint8_t *mux_peek(struct mux_stream *s, size_t *n)
 void mux_consume(struct mux_stream *s, size_t n)
 {
 	if (s->state == STREAM_LIVE && n)
-		consumed(s, n);
+		stream_consumed(s, n);
+}
+
+bool mux_copy(const struct mux_stream *s, void *p, size_t n)
+{
+	/* Where the end was consumed too, nothing is unread. */
+	if (s->state != STREAM_LIVE || s->rx_received - s->rx_consumed < n + s->rx_fin)
+		return false;
+	if (s->direct)
+		memcpy(p, s->direct + (s->rx_consumed - s->direct_at), n);
+	else if (n)
+		ring_get(&s->rx, s->rx_consumed, p, n);
+	return true;
 }
 
 bool mux_at_end(const struct mux_stream *s)
@@ -404,7 +347,26 @@ void mux_reset(struct mux_stream *s, enum mux_reset_code code)
 	control_reset(m, id, code);
 }
 
-void mux_each(struct mux *m, void (*fn)(void *ctx, struct mux_stream *s), void *ctx)
+void mux_abort(struct mux_stream *s, enum mux_reset_code code)
+{
+	struct mux *m = s->mux;
+	uint64_t said = m->up && m->settled ? s->tx_sent : s->tx_base;
+
+	/* To a peer that stands still there may come and go more clients than can be kept for it. */
+	if (s->state != STREAM_LIVE || said == s->tx_end + s->fin || m->leaving + s->tx.cap > LEAVING_MAX) {
+		mux_reset(s, code);
+		return;
+	}
+	s->state = STREAM_LEAVING;
+	s->left = (uint32_t)s->tx.cap;
+	m->leaving += s->left;
+	s->code = (uint8_t)code;
+	s->want = false;
+	list_del(&s->credit);
+	ring_free(&s->rx);
+}
+
+void stream_each(struct mux *m, void (*fn)(void *ctx, struct mux_stream *s), void *ctx)
 {
 	struct cursor c = { m->streams.next, m->cursors };
 
@@ -418,6 +380,26 @@ void mux_each(struct mux *m, void (*fn)(void *ctx, struct mux_stream *s), void *
 	}
 	m->cursors = c.outer;
 	mux_leave(m);
+}
+
+struct visit {
+	void (*fn)(void *ctx, struct mux_stream *s);
+	void *ctx;
+};
+
+static void visit_owned(void *ctx, struct mux_stream *s)
+{
+	const struct visit *v = ctx;
+
+	if (s->state != STREAM_LEAVING)
+		v->fn(v->ctx, s);
+}
+
+void mux_each(struct mux *m, void (*fn)(void *ctx, struct mux_stream *s), void *ctx)
+{
+	struct visit v = { fn, ctx };
+
+	stream_each(m, visit_owned, &v);
 }
 
 size_t mux_count(const struct mux *m)

@@ -106,7 +106,7 @@ void wire_hello_pack(uint8_t p[WIRE_HELLO], const struct wire_hello *h)
 	le32_put(at, crc32(p, (size_t)(at - p)));
 }
 
-int wire_hello_unpack(struct wire_hello *h, const uint8_t *p, size_t n, size_t *need)
+int wire_hello_unpack(struct wire_hello *h, const uint8_t *p, size_t n)
 {
 	uint64_t *const word[] = { &h->epoch, &h->link, &h->echo, &h->conversation, &h->rx, &h->rx_hash,
 				   &h->tx_base, &h->tx_sent };
@@ -116,13 +116,11 @@ int wire_hello_unpack(struct wire_hello *h, const uint8_t *p, size_t n, size_t *
 
 	if (memcmp(p, wire_magic, n < WIRE_MAGIC ? n : WIRE_MAGIC))
 		return -1;
-	*need = WIRE_HELLO;
 	if (n < WIRE_HELLO)
 		return 0;
 	len = le16_get(p + WIRE_MAGIC);
 	if (len < WIRE_HELLO || len > WIRE_HELLO_MAX)
 		return -1;
-	*need = len;
 	if (n < len)
 		return 0;
 	if (le32_get(p + len - 4) != crc32(p, len - 4))

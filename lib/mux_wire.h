@@ -62,9 +62,9 @@ struct wire_hello {
 };
 
 void wire_hello_pack(uint8_t p[WIRE_HELLO], const struct wire_hello *h);
-/* p begins with the first byte of the magic. Returns the hello's length when it is whole and right, 0 when more
- * bytes are needed (*need in all), -1 when it is none. */
-int wire_hello_unpack(struct wire_hello *h, const uint8_t *p, size_t n, size_t *need);
+/* p begins with the first byte of the magic. Returns the hello's length when it is whole and right, 0 when it is
+ * not whole yet, -1 when it is none. */
+int wire_hello_unpack(struct wire_hello *h, const uint8_t *p, size_t n);
 extern const uint8_t wire_magic[WIRE_MAGIC];
 
 struct wire_record {

@@ -46,7 +46,7 @@ void ring_get(const struct ring *r, uint64_t offset, uint8_t *p, size_t n)
 	}
 }
 
-void ring_take(struct ring *r, uint64_t base, uint64_t end, struct ring *bigger)
+void ring_copy(const struct ring *r, uint64_t base, uint64_t end, struct ring *other)
 {
 	size_t part;
 
@@ -55,11 +55,8 @@ void ring_take(struct ring *r, uint64_t base, uint64_t end, struct ring *bigger)
 
 		if (part > end - at)
 			part = (size_t)(end - at);
-		ring_put(bigger, at, from, part);
+		ring_put(other, at, from, part);
 	}
-	ring_free(r);
-	*r = *bigger;
-	*bigger = (struct ring){ 0 };
 }
 
 int ring_room(struct ring *r, uint64_t base, uint64_t end, size_t need, size_t max)
@@ -75,6 +72,8 @@ int ring_room(struct ring *r, uint64_t base, uint64_t end, size_t need, size_t m
 	bigger.data = malloc(bigger.cap);
 	if (!bigger.data)
 		return -1;
-	ring_take(r, base, end, &bigger);
+	ring_copy(r, base, end, &bigger);
+	ring_free(r);
+	*r = bigger;
 	return 0;
 }

@@ -20,8 +20,8 @@ void ring_free(struct ring *r); /* also makes it empty and reusable */
  * need is above max (a power of two); the ring is then unchanged. */
 int ring_room(struct ring *r, uint64_t base, uint64_t end, size_t need, size_t max);
 
-/* The same with memory that is there already: r takes over bigger's, what is in [base, end) moves along. */
-void ring_take(struct ring *r, uint64_t base, uint64_t end, struct ring *bigger);
+/* Puts the bytes [base, end) of r, at their offsets, into another ring that has room for them. */
+void ring_copy(const struct ring *r, uint64_t base, uint64_t end, struct ring *other);
 
 /* Where the byte at offset lies, and in *n how many follow it without a wrap. cap must not be 0. */
 uint8_t *ring_at(const struct ring *r, uint64_t offset, size_t *n);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -44,9 +45,13 @@ socklen_t sock_ip_addr(int family, const uint8_t *addr, uint16_t port, struct so
 	return sizeof(*in);
 }
 
-/* macOS has no SOCK_CLOEXEC, so the flags are set after the call everywhere. */
 static int new_socket(int family, bool nonblock, struct err *e)
 {
+#ifdef SOCK_CLOEXEC
+	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | (nonblock ? SOCK_NONBLOCK : 0), 0);
+
+	return fd >= 0 ? fd : err_errno(e, "socket");
+#else
 	int fd = socket(family, SOCK_STREAM, 0);
 
 	if (fd < 0)
@@ -57,6 +62,7 @@ static int new_socket(int family, bool nonblock, struct err *e)
 		return -1;
 	}
 	return fd;
+#endif
 }
 
 int sock_connect_unix(const char *path, struct err *e)
@@ -73,7 +79,7 @@ int sock_connect_unix(const char *path, struct err *e)
 	return steal_fd(&fd);
 }
 
-int sock_listen_unix(const char *path, mode_t mode, struct err *e)
+int sock_bind_unix(const char *path, struct err *e)
 {
 	struct sockaddr_un sa;
 	struct err probe = { 0 };
@@ -96,7 +102,16 @@ int sock_listen_unix(const char *path, mode_t mode, struct err *e)
 		return -1;
 	if (bind(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0)
 		return err_errno(e, "bind %s", path);
-	if (chmod(path, mode) < 0 || listen(fd, 1024) < 0) {
+	return steal_fd(&fd);
+}
+
+int sock_listen_unix(const char *path, mode_t mode, struct err *e)
+{
+	auto_close int fd = sock_bind_unix(path, e);
+
+	if (fd < 0)
+		return -1;
+	if (chmod(path, mode) < 0 || listen(fd, SOCK_BACKLOG) < 0) {
 		err_errno(e, "listen %s", path);
 		unlink(path);
 		return -1;
@@ -114,7 +129,7 @@ int sock_listen_tcp(const struct sockaddr *sa, socklen_t len, struct err *e)
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	if (sa->sa_family == AF_INET6)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one));
-	if (bind(fd, sa, len) < 0 || listen(fd, 1024) < 0)
+	if (bind(fd, sa, len) < 0 || listen(fd, SOCK_BACKLOG) < 0)
 		return err_errno(e, "listen");
 	return steal_fd(&fd);
 }
@@ -140,6 +155,17 @@ int sock_error(int fd)
 	socklen_t len = sizeof(err);
 
 	return getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &len) < 0 ? errno : err;
+}
+
+void sock_relay_options(int fd)
+{
+	static const struct {
+		int level, name;
+	} on[] = { { IPPROTO_TCP, TCP_NODELAY }, { SOL_SOCKET, SO_KEEPALIVE }, { SOL_SOCKET, SO_OOBINLINE } };
+	const int one = 1;
+
+	for (size_t i = 0; i < sizeof(on) / sizeof(on[0]); i++)
+		setsockopt(fd, on[i].level, on[i].name, &one, sizeof(one));
 }
 
 void sock_reset_on_close(int fd)

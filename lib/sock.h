@@ -13,9 +13,15 @@
 /* Bytes a unix socket path may have, without its NUL: 107 on Linux, 103 on macOS. */
 #define SOCK_PATH_MAX (sizeof(((struct sockaddr_un *)0)->sun_path) - 1)
 
+enum { SOCK_BACKLOG = 1024 }; /* connections that wait until they are accepted */
+
 /* All descriptors returned are close-on-exec and non-blocking unless said; the caller owns them. */
 
-/* Listens at path with mode; removes a file left there by a dead listener, refuses when a living one answers. */
+/* Binds to path; removes a file left there by a dead listener, refuses when a living one answers. It does not listen yet,
+ * so nobody can connect. */
+int sock_bind_unix(const char *path, struct err *e);
+/* The same, and listens there with mode. It follows a link that somebody else puts at path meanwhile: only for folders that
+ * nobody less trusted writes to. */
 int sock_listen_unix(const char *path, mode_t mode, struct err *e);
 
 /* Connects at once or fails; ERR_SYS with ENOENT or ECONNREFUSED when nobody listens. Blocking descriptor. */
@@ -28,6 +34,11 @@ int sock_listen_tcp(const struct sockaddr *sa, socklen_t len, struct err *e);
 int sock_start_connect(const struct sockaddr *sa, socklen_t len, bool *pending, struct err *e);
 
 int sock_error(int fd); /* SO_ERROR, as an errno value */
+
+/* For a TCP connection that is relayed, or a listening socket whose connections inherit it: small writes are not held
+ * back, a peer that vanished is noticed in the kernel's own time (tcp_keepalive_time), urgent bytes stay where they were
+ * sent in the stream. */
+void sock_relay_options(int fd);
 
 /* Makes close() send a reset instead of an orderly end (TCP; ignored elsewhere). */
 void sock_reset_on_close(int fd);

@@ -72,6 +72,11 @@ bool jx_is_object(const struct jx *v)
 	return json_is_object(in(v));
 }
 
+bool jx_is_array(const struct jx *v)
+{
+	return json_is_array(in(v));
+}
+
 bool jx_is_null(const struct jx *v)
 {
 	return json_is_null(in(v));

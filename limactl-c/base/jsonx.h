@@ -28,6 +28,7 @@ DEFINE_CLEANUP(struct jx *, jx_free)
 
 /* What a value is. NULL is nothing of these. */
 bool jx_is_object(const struct jx *v);
+bool jx_is_array(const struct jx *v);
 bool jx_is_null(const struct jx *v);
 const char *jx_as_string(const struct jx *v);              /* NULL when v is no string */
 bool jx_as_int(const struct jx *v, int64_t *out);          /* false when v is no whole number */

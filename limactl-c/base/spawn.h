@@ -25,6 +25,10 @@ struct spawn {
 	int out, err;      /* spawn_start only: descriptors for stdout and stderr, instead of the above; 0 = not given */
 	bool new_session;  /* setsid: survives the terminal and the parent */
 	bool new_net;      /* Linux, root: own network namespace with lo up; ignored where not permitted */
+	const char *readonly; /* Linux, root: a folder that the program, and whatever it starts, sees read-only with all that is
+			       * mounted in it; it is not started where that cannot be had. May be NULL */
+	bool for_next;     /* spawner_start only: what the next one without this is started for. Should the caller end before that is
+			    * started, this gets SIGTERM */
 	unsigned seconds;  /* spawn_run only: killed when it takes longer, ERR_TIMEOUT; 0 = no limit */
 };
 

@@ -7,6 +7,9 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#ifdef __linux__
+#include <sys/mount.h>
+#endif
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -102,9 +105,27 @@ static void enter_own_net(void)
 	}
 	close(fd);
 }
+
+/* A namespace of its own, from which nothing comes back to the host's. */
+static int make_readonly(const char *path)
+{
+	struct mount_attr ro = { .attr_set = MOUNT_ATTR_RDONLY };
+
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0 ||
+	    mount(path, path, NULL, MS_BIND | MS_REC, NULL) < 0)
+		return -1;
+	return mount_setattr(AT_FDCWD, path, AT_RECURSIVE, &ro, sizeof(ro));
+}
 #else
 static void enter_own_net(void)
 {
+}
+
+static int make_readonly(const char *path)
+{
+	(void)path;
+	errno = ENOSYS;
+	return -1;
 }
 #endif
 
@@ -122,6 +143,8 @@ _Noreturn void spawn_child(const struct spawn_child *c)
 		fail(report, "setsid");
 	if (c->spawn->new_net)
 		enter_own_net();
+	if (c->spawn->readonly && make_readonly(c->spawn->readonly) < 0)
+		fail(report, "read-only");
 	execve(c->program, (char *const *)c->spawn->argv, (char *const *)c->env);
 	fail(report, "exec");
 }

@@ -21,7 +21,10 @@
 #include "limactl-c/base/mem.h"
 #include "limactl-c/base/spawn_child.h"
 
-enum { REQUEST_MAX = 1 << 20 }; /* bytes of all strings of one request */
+enum {
+	REQUEST_MAX = 1 << 20, /* bytes of all strings of one request */
+	FOR_NEXT_MAX = 64,
+};
 
 struct spawner {
 	int sock;  /* requests and answers, blocking */
@@ -30,9 +33,9 @@ struct spawner {
 };
 
 struct request {
-	uint32_t bytes; /* of the NUL-terminated strings that follow: argv, env, log */
+	uint32_t bytes; /* of the NUL-terminated strings that follow: argv, env, log, readonly */
 	uint32_t args, envs, fds;
-	bool log, new_session, new_net;
+	bool log, readonly, new_session, new_net, for_next;
 };
 
 struct answer {
@@ -48,6 +51,12 @@ struct exit_record {
 /* --- in the spawner --- */
 
 static int wake_pipe[2]; /* written by the SIGCHLD handler */
+
+/* Started for one that has not been started yet. */
+static struct {
+	pid_t pid[FOR_NEXT_MAX];
+	size_t count;
+} early;
 
 static void on_child(int sig)
 {
@@ -67,8 +76,13 @@ static void report_exits(int exits)
 
 	while (read(wake_pipe[0], drop, sizeof(drop)) > 0)
 		;
-	while ((r.pid = waitpid(-1, &r.status, WNOHANG)) > 0)
+	while ((r.pid = waitpid(-1, &r.status, WNOHANG)) > 0) {
+		/* Its number may be another's from here on. */
+		for (size_t i = 0; i < early.count; i++)
+			if (early.pid[i] == r.pid)
+				early.pid[i] = early.pid[--early.count];
 		io_write_full(exits, &r, sizeof(r));
+	}
 }
 
 /* Points list at n strings starting at *at. -1 when they do not end before end. */
@@ -88,7 +102,7 @@ static int take_strings(const char **list, size_t n, char **at, const char *end)
 
 static pid_t carry_out(const struct request *q, char *strings, const int *fds, struct err *e)
 {
-	const char *argv[SPAWN_ARGS_MAX + 1], *env[SPAWN_ARGS_MAX + 1], *log[2];
+	const char *argv[SPAWN_ARGS_MAX + 1], *env[SPAWN_ARGS_MAX + 1], *log[2], *readonly[2];
 	char *at = strings;
 	struct spawn s = { .argv = argv,
 			   .env = env,
@@ -99,11 +113,34 @@ static pid_t carry_out(const struct request *q, char *strings, const int *fds, s
 	if (q->args > SPAWN_ARGS_MAX || q->envs > SPAWN_ARGS_MAX ||
 	    take_strings(argv, q->args, &at, strings + q->bytes) < 0 ||
 	    take_strings(env, q->envs, &at, strings + q->bytes) < 0 ||
-	    take_strings(log, q->log ? 1 : 0, &at, strings + q->bytes) < 0)
+	    take_strings(log, q->log ? 1 : 0, &at, strings + q->bytes) < 0 ||
+	    take_strings(readonly, q->readonly ? 1 : 0, &at, strings + q->bytes) < 0)
 		return err_set(e, ERR_INVALID, "malformed request to the spawner");
 	s.log = log[0];
+	s.readonly = readonly[0];
 	memcpy(s.fd, fds, q->fds * sizeof(*fds));
 	return spawn_start(&s, e);
+}
+
+static pid_t start(const struct request *q, char *strings, const int *fds, struct err *e)
+{
+	pid_t pid;
+
+	if (q->for_next && early.count == FOR_NEXT_MAX)
+		return err_set(e, ERR_INVALID, "at most %d programs can be started for another", FOR_NEXT_MAX);
+	pid = carry_out(q, strings, fds, e);
+	if (pid > 0 && q->for_next)
+		early.pid[early.count++] = pid;
+	else if (pid > 0)
+		early.count = 0;
+	return pid;
+}
+
+/* The caller is gone, and nobody will use what it had started so far. */
+static void end_early(void)
+{
+	while (early.count)
+		kill(early.pid[--early.count], SIGTERM);
 }
 
 /* False at the end of the stream: the host agent is gone. */
@@ -121,7 +158,7 @@ static bool serve_request(int sock)
 	if (io_read_full(sock, strings, q.bytes) != (ssize_t)q.bytes)
 		return false;
 	if (nfds == q.fds)
-		a.pid = carry_out(&q, strings, fds, &a.error);
+		a.pid = start(&q, strings, fds, &a.error);
 	else
 		err_set(&a.error, ERR_SYS, "the spawner got %zu of %u descriptors", nfds, q.fds);
 	for (size_t i = 0; i < nfds; i++)
@@ -160,8 +197,10 @@ static _Noreturn void run(int sock, int exits)
 	for (;;) {
 		if (poll(p, 2, -1) < 0)
 			continue;
-		if (p[0].revents && !serve_request(sock))
+		if (p[0].revents && !serve_request(sock)) {
+			end_early();
 			_exit(0);
+		}
 		if (p[1].revents)
 			report_exits(exits);
 	}
@@ -233,14 +272,17 @@ pid_t spawner_start(struct spawner *s, const struct spawn *what, struct err *e)
 	auto_buf strings = BUF_INIT(REQUEST_MAX);
 	struct request q = { .fds = (uint32_t)what->fds,
 			     .log = what->log,
+			     .readonly = what->readonly,
 			     .new_session = what->new_session,
-			     .new_net = what->new_net };
-	const char *const log[] = { what->log, NULL };
-	uint32_t logs;
+			     .new_net = what->new_net,
+			     .for_next = what->for_next };
+	const char *const log[] = { what->log, NULL }, *const readonly[] = { what->readonly, NULL };
+	uint32_t ones;
 	struct answer a;
 
 	if (what->fds > SPAWN_FDS_MAX || add_strings(&strings, what->argv, &q.args) < 0 ||
-	    add_strings(&strings, what->env, &q.envs) < 0 || add_strings(&strings, log, &logs) < 0)
+	    add_strings(&strings, what->env, &q.envs) < 0 || add_strings(&strings, log, &ones) < 0 ||
+	    add_strings(&strings, readonly, &ones) < 0)
 		return err_set(e, ERR_INVALID, "%s: too many arguments", what->argv[0]);
 	q.bytes = (uint32_t)strings.len;
 	if (sock_send_fds(s->sock, &q, sizeof(q), what->fd, what->fds) != (ssize_t)sizeof(q) ||

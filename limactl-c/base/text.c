@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "lib/cleanup.h"
 #include "limactl-c/base/mem.h"
@@ -128,6 +129,18 @@ bool text_is_utf8(const char *s)
 		if (!(n = text_utf8_length(s)))
 			return false;
 	return true;
+}
+
+void text_now(char *text, size_t size)
+{
+	struct timespec now;
+	struct tm tm;
+	char second[24];
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	gmtime_r(&now.tv_sec, &tm);
+	strftime(second, sizeof(second), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(text, size, "%s.%09ldZ", second, now.tv_nsec);
 }
 
 char *text_duration(uint64_t seconds)

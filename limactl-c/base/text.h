@@ -35,6 +35,9 @@ bool text_is_utf8(const char *s);
 /* Seconds as "1h", "1m30s", "0s". malloc'd. */
 char *text_duration(uint64_t seconds);
 
+/* The time now as events have it, "2026-11-30T08:59:57.949930255Z": what is later is greater as a text too. */
+void text_now(char *text, size_t size);
+
 /* The known word most like word (letters swapped, left out, added, changed; case counts little), or
  * NULL when none is close enough to be meant. Borrowed from known. */
 const char *text_nearest(const char *word, const char *const *known, size_t count);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "limactl-c/base/fs.h"
+#include "limactl-c/cli/autostart.h"
 #include "limactl-c/cli/cmd.h"
 #include "limactl-c/cli/launch.h"
 #include "limactl-c/cli/make.h"
@@ -54,8 +55,7 @@ static int clone(const struct inst *old, const char *name, const struct clone_op
 	return -1;
 }
 
-static int rename_to(const struct inst *old, const char *name, const struct clone_opts *o, struct inst *out,
-		     struct err *e)
+static int move(const struct inst *old, const char *name, const struct clone_opts *o, struct inst *out, struct err *e)
 {
 	struct err undo = { 0 };
 	struct inst back;
@@ -67,6 +67,27 @@ static int rename_to(const struct inst *old, const char *name, const struct clon
 	/* Its plan still fits the name it had. */
 	if (inst_rename(out, old->name, &back, &undo) == 0)
 		inst_fini(&back);
+	inst_fini(out);
+	return -1;
+}
+
+static int rename_to(const struct inst *old, const char *name, const struct clone_opts *o, struct inst *out,
+		     struct err *e)
+{
+	int starts = autostart_is_enabled(old->name, e);
+	struct err undo = { 0 };
+
+	if (starts <= 0)
+		return starts < 0 ? -1 : move(old, name, o, out, e);
+	/* Whenever we are interrupted, one of the two entries is that of the instance. */
+	if (autostart_enable(name, e) < 0)
+		return -1;
+	if (move(old, name, o, out, e) < 0) {
+		autostart_disable(name, &undo);
+		return -1;
+	}
+	if (autostart_disable(old->name, e) >= 0)
+		return 0;
 	inst_fini(out);
 	return -1;
 }

@@ -1,3 +1,4 @@
+#include "limactl-c/cli/autostart.h"
 #include "limactl-c/cli/cmd.h"
 #include "limactl-c/cli/launch.h"
 #include "limactl-c/cli/say.h"
@@ -7,6 +8,15 @@ struct delete_opts {
 };
 
 enum { FORCE_TRIES = 5 };
+
+/* There is nothing left for it to start. */
+static void forget_autostart(const char *name)
+{
+	struct err e = { 0 };
+
+	if (autostart_disable(name, &e) < 0)
+		say_warn("The autostart entry of \"%s\" is still there: %s", name, e.msg);
+}
 
 static int delete_one(const char *name, bool force, struct err *e)
 {
@@ -33,6 +43,8 @@ static int delete_one(const char *name, bool force, struct err *e)
 		if (rc == 0 || !force || !inst_runs(&i))
 			break;
 	}
+	if (rc == 0)
+		forget_autostart(i.name);
 	if (rc == 0)
 		say_info("Deleted \"%s\" (%s)", i.name, i.dir);
 	inst_fini(&i);

@@ -49,17 +49,15 @@ static int run_resize(const struct call *call, struct err *e)
 {
 	const struct disk_opts *o = call->opts;
 	auto_disk d = DISK_INIT;
-	auto_free char *user = NULL;
+	auto_free char *user = NULL, *words = NULL;
 	uint64_t size;
 
 	if (parse_size(o->size, &size, e) < 0 || disk_open(call->arg[0], &d, e) < 0)
 		return -1;
 	user = disk_user(&d);
-	if (user && !*user)
-		return err_set(e, ERR_STATE, "disk \"%s\" cannot be resized: another process uses it; stop that first", d.name);
-	if (user)
-		return err_set(e, ERR_STATE, "disk \"%s\" cannot be resized: instance \"%s\" uses it; stop that first", d.name,
-			       strrchr(user, '/') ? strrchr(user, '/') + 1 : user);
+	words = disk_user_words(user);
+	if (words)
+		return err_set(e, ERR_STATE, "disk \"%s\" cannot be resized: %s uses it; stop that first", d.name, words);
 	if (disk_resize(&d, size, e) < 0)
 		return -1;
 	say_info("Resized disk \"%s\" (%s)", d.name, d.dir);

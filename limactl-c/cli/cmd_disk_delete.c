@@ -17,13 +17,6 @@ struct disk_delete_opts {
 
 enum { NAMES_MAX = 700 };
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* Which instances name which disks, read when it is first asked for. */
 struct wishes {
 	bool known;
@@ -71,13 +64,11 @@ static int referred_by(const char *disk, struct wishes *w, struct buf *out, stru
 /* 1: it may go; 0: it was told why not. */
 static int may_delete(const struct disk *d, struct wishes *w, struct err *e)
 {
-	auto_free char *user = disk_user(d);
+	auto_free char *user = disk_user(d), *words = disk_user_words(user);
 	auto_buf by = BUF_INIT(NAMES_MAX);
 
-	if (user && !*user)
-		return err_set(e, ERR_STATE, "cannot delete disk \"%s\" in use by another process", d->name);
-	if (user)
-		return err_set(e, ERR_STATE, "cannot delete disk \"%s\" in use by instance \"%s\"", d->name, base_name(user));
+	if (words)
+		return err_set(e, ERR_STATE, "cannot delete disk \"%s\" in use by %s", d->name, words);
 	if (referred_by(d->name, w, &by, e) < 0)
 		return -1;
 	if (!by.len)
@@ -129,7 +120,7 @@ static int run_delete(const struct call *call, struct err *e)
 static int unlock_one(const char *name, struct err *e)
 {
 	auto_disk d = DISK_INIT;
-	auto_free char *user = NULL;
+	auto_free char *user = NULL, *words = NULL;
 	bool was_marked;
 	int rc = open_known(name, &d, e);
 
@@ -137,10 +128,9 @@ static int unlock_one(const char *name, struct err *e)
 		return rc;
 	was_marked = disk_is_marked(&d);
 	user = disk_user(&d);
-	if (user && !*user)
-		say_warn("Cannot unlock disk \"%s\" used by another process", name);
-	else if (user)
-		say_warn("Cannot unlock disk \"%s\" used by running instance \"%s\"", name, base_name(user));
+	words = disk_user_words(user);
+	if (words)
+		say_warn("Cannot unlock disk \"%s\" used by %s%s", name, *user ? "running " : "", words);
 	else if (was_marked)
 		say_info("Unlocked disk \"%s\" (%s)", name, d.dir);
 	else

@@ -15,13 +15,6 @@ struct disk_list_opts {
 	bool json;
 };
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* Lima's members in its order; they are there also when they are empty. */
 static void print_json(const struct disk *d, const char *user)
 {
@@ -32,7 +25,7 @@ static void print_json(const struct disk *d, const char *user)
 	jx_set_int(o, "size", (int64_t)d->size);
 	jx_set_string(o, "format", d->format);
 	jx_set_string(o, "dir", d->dir);
-	jx_set_string(o, "instance", base_name(user));
+	jx_set_string(o, "instance", disk_user_name(user));
 	jx_set_string(o, "instanceDir", user);
 	jx_set_string(o, "mountPoint", mount);
 	text = jx_dump(o);
@@ -45,7 +38,7 @@ static void add_row(struct table *t, const struct disk *d, const char *user)
 	table_add(t, text_size(d->size));
 	table_add(t, xstrdup(d->format));
 	table_add(t, xstrdup(d->dir));
-	table_add(t, xstrdup(base_name(user)));
+	table_add(t, xstrdup(disk_user_name(user)));
 }
 
 static void show(struct table *t, bool json, const char *name)

@@ -54,7 +54,7 @@ static int change(struct setup *s, const struct buf *before, const struct call *
 
 	if (rc < 0)
 		return -1;
-	if (before->len != s->text.len || memcmp(before->data, s->text.data, before->len) != 0)
+	if (!buf_same(before, &s->text))
 		return 1;
 	say_info("%s stays as it is: nothing was changed", what);
 	return 0;
@@ -88,7 +88,7 @@ static int store(const char *path, const struct setup *s, const struct buf *befo
 
 	if (io_read_file(path, &now, e) < 0)
 		return -1;
-	if (now.len != before->len || memcmp(now.data, before->data, now.len) != 0)
+	if (!buf_same(&now, before))
 		return err_set(e, ERR_STATE, "%s was changed by somebody else meanwhile", path);
 	return fs_write_atomic(path, s->text.data, s->text.len, mode, e);
 }

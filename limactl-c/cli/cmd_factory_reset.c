@@ -1,7 +1,6 @@
 /* factory-reset: an instance as it was when it was made, without its disk and all it had on it. */
 #include <dirent.h>
 #include <fnmatch.h>
-#include <string.h>
 
 #include "lib/cleanup.h"
 #include "limactl-c/base/fs.h"
@@ -10,7 +9,6 @@
 #include "limactl-c/cli/launch.h"
 #include "limactl-c/cli/say.h"
 #include "limactl-c/store/inst.h"
-#include "limactl-c/store/paths.h"
 
 static bool stays(const char *name)
 {
@@ -43,10 +41,9 @@ static int empty(const char *dir, struct err *e)
 
 static int reset(const struct inst *i, struct err *e)
 {
-	auto_free char *protect = path_in(i->dir, PATH_PROTECTED);
 	auto_hold hold = INST_HOLD_INIT;
 
-	if (fs_exists(protect))
+	if (inst_is_protected(i))
 		return err_set(e, ERR_STATE, "instance \"%s\" is protected from a factory reset: `limactl-c unprotect %s` lifts that",
 			       i->name, i->name);
 	if (inst_runs(i) && launch_stop(i, true, e) < 0)

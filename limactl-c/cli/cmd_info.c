@@ -5,6 +5,7 @@
 #include "limactl-c/cli/look.h"
 #include "limactl-c/cli/print.h"
 #include "limactl-c/cli/setup.h"
+#include "limactl-c/cli/shell_env.h"
 #include "limactl-c/config/locator.h"
 #include "limactl-c/config/schema.h"
 #include "limactl-c/driver/driver.h"
@@ -83,6 +84,15 @@ static struct ynode *guest_agents(struct yn_pool *p)
 	return all;
 }
 
+static struct ynode *blocked_variables(struct yn_pool *p)
+{
+	struct ynode *all = yn_list(p);
+
+	for (size_t i = 0; shell_env_blocked[i]; i++)
+		yn_add(p, all, yn_string(p, shell_env_blocked[i]));
+	return all;
+}
+
 /* A list of one folder. */
 static struct ynode *folders(struct yn_pool *p, const char *path)
 {
@@ -106,6 +116,7 @@ static struct ynode *info_tree(struct yn_pool *p, const char *home)
 	yn_set(p, info, "limaHome", yn_string(p, home));
 	add_drivers(p, info);
 	yn_set(p, info, "guestAgents", guest_agents(p));
+	yn_set(p, info, "shellEnvBlock", blocked_variables(p));
 	yn_set(p, info, "hostOS", yn_string(p, look_host_os()));
 	yn_set(p, info, "hostArch", yn_string(p, plan_host_arch()));
 	yn_set(p, info, "identityFile", yn_string(p, yn_printf(p, "%s/_config/user", home)));

@@ -3,10 +3,13 @@
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/text.h"
 #include "limactl-c/cli/cmd.h"
+#include "limactl-c/cli/haclient.h"
 #include "limactl-c/cli/launch.h"
 #include "limactl-c/cli/lists.h"
 #include "limactl-c/cli/make.h"
 #include "limactl-c/cli/say.h"
+
+enum { WAKE_MS = 60 * 1000 };
 
 struct start_opts {
 	struct edit edit;
@@ -35,7 +38,17 @@ static int find_instance(const char *arg, const struct start_opts *o, struct ins
 	return -1;
 }
 
-/* It runs already: nothing is done, so nothing may have been asked for. */
+/* One that sleeps goes on. One that starts or stops is not asleep. */
+static void wake(const struct inst *i)
+{
+	struct hac_answer a = HAC_ANSWER_INIT;
+	struct err refused = { 0 };
+
+	hac_request(i->dir, "POST", "/v1/wake", NULL, WAKE_MS, &a, &refused);
+	buf_free(&a.body);
+}
+
+/* It runs already: nothing is done but to wake it up, so nothing may have been asked for. */
 static int is_running(const struct inst *i, bool answers, bool change, struct err *e)
 {
 	if (!answers)
@@ -45,6 +58,7 @@ static int is_running(const struct inst *i, bool answers, bool change, struct er
 	if (change)
 		return err_set(e, ERR_STATE, "instance \"%s\" is running and cannot be changed: use `limactl-c restart %s` with "
 			       "these options", i->name, i->name);
+	wake(i);
 	say_info("The instance \"%s\" is running already. Run `limactl-c shell %s` to open the shell.", i->name, i->name);
 	return 0;
 }

@@ -12,7 +12,7 @@
 struct edit {
 	unsigned cpus;
 	const char *memory, *disk; /* GiB */
-	const char *arch, *arch_variant, *audio_device, *audio_interface, *containerd, *image_variant, *mount_type, *shell,
+	const char *arch, *arch_variant, *audio_device, *audio_interface, *containerd, *idle, *image_variant, *mount_type, *shell,
 		*ssh_port, *vm_type;
 	bool mount_none;
 	enum opt_tristate mount_inotify, mount_writable, nested_virt, plain, rosetta, video;

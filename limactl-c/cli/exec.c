@@ -6,14 +6,13 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "lib/cleanup.h"
 #include "lib/io.h"
+#include "limactl-c/cli/terminal.h"
 
 enum {
 	IN_MAX = 256 * 1024,
@@ -26,6 +25,7 @@ enum {
 struct exec {
 	int fd;
 	struct buf in, out; /* records not yet complete, records not yet sent */
+	bool tty;
 	bool stdin_open;
 	bool deaf; /* the guest takes nothing any more */
 	bool done;
@@ -37,7 +37,15 @@ struct exec {
 /* Signals reach the loop through a pipe. */
 static int signal_pipe[2] = { -1, -1 };
 
-static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH };
+/* Signals, and their numbers in the guest; 0: its effect is here. */
+static const struct forwarded {
+	int here;
+	uint8_t there;
+	bool asks_to_end;
+} forwarded[] = {
+	{ SIGINT, 2, true },   { SIGTERM, 15, true }, { SIGHUP, 1, true },   { SIGQUIT, 3, true }, { SIGUSR1, 10, false },
+	{ SIGUSR2, 12, false }, { SIGWINCH, 0, false }, { SIGTSTP, 0, false }, { SIGCONT, 0, false },
+};
 enum { FORWARDED = sizeof(forwarded) / sizeof(*forwarded) };
 
 static void on_signal(int sig)
@@ -51,11 +59,9 @@ static void on_signal(int sig)
 	errno = saved;
 }
 
-/* What must be undone when we leave. */
+/* What must be undone when we leave, beside the terminal. */
 struct undo {
 	struct sigaction old[FORWARDED];
-	bool raw;
-	struct termios terminal;
 };
 
 static int catch_signals(struct undo *u, struct err *e)
@@ -66,46 +72,22 @@ static int catch_signals(struct undo *u, struct err *e)
 		return -1;
 	io_set_nonblock(signal_pipe[0], true);
 	io_set_nonblock(signal_pipe[1], true);
-	for (size_t i = 0; i < FORWARDED; i++)
-		sigaction(forwarded[i], &sa, &u->old[i]);
+	for (size_t i = 0; i < FORWARDED; i++) {
+		sigaction(forwarded[i].here, &sa, &u->old[i]);
+		/* Who started us wants us to live on, with what we run: nohup, a script's background job. */
+		if (u->old[i].sa_handler == SIG_IGN)
+			sigaction(forwarded[i].here, &u->old[i], NULL);
+	}
 	return 0;
-}
-
-static void make_raw(struct undo *u)
-{
-	struct termios raw;
-
-	if (tcgetattr(STDIN_FILENO, &u->terminal) < 0)
-		return;
-	raw = u->terminal;
-	cfmakeraw(&raw);
-	u->raw = tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) == 0;
 }
 
 static void restore(struct undo *u)
 {
-	if (u->raw)
-		tcsetattr(STDIN_FILENO, TCSADRAIN, &u->terminal);
+	terminal_give();
 	for (size_t i = 0; i < FORWARDED; i++)
-		sigaction(forwarded[i], &u->old[i], NULL);
+		sigaction(forwarded[i].here, &u->old[i], NULL);
 	for (int i = 0; i < 2; i++)
 		close(steal_fd(&signal_pipe[i]));
-}
-
-void exec_window(uint16_t *rows, uint16_t *cols)
-{
-	static const int fds[] = { STDOUT_FILENO, STDIN_FILENO, STDERR_FILENO };
-	struct winsize w;
-
-	*rows = 24;
-	*cols = 80;
-	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++) {
-		if (ioctl(fds[i], TIOCGWINSZ, &w) == 0 && w.ws_row && w.ws_col) {
-			*rows = w.ws_row;
-			*cols = w.ws_col;
-			return;
-		}
-	}
 }
 
 static int lost(struct err *e, const char *why)
@@ -149,7 +131,7 @@ static int send_window(struct exec *x, struct err *e)
 	uint8_t record[EP_HEADER + 4];
 	uint16_t rows, cols;
 
-	exec_window(&rows, &cols);
+	terminal_size(&rows, &cols);
 	record[EP_HEADER] = (uint8_t)rows;
 	record[EP_HEADER + 1] = (uint8_t)(rows >> 8);
 	record[EP_HEADER + 2] = (uint8_t)cols;
@@ -168,20 +150,32 @@ static bool given_up(struct exec *x)
 	return x->unheard >= UNHEARD_MAX && now.tv_sec > x->first.tv_sec + 1;
 }
 
+static int handle_signal(struct exec *x, int sig, struct err *e)
+{
+	uint8_t record[EP_HEADER + 1];
+	size_t i = 0;
+
+	while (i < FORWARDED - 1 && forwarded[i].here != sig)
+		i++;
+	if (forwarded[i].asks_to_end && given_up(x))
+		return lost(e, "it does not react to signals");
+	record[EP_HEADER] = forwarded[i].there;
+	if (forwarded[i].there)
+		return send_record(x, EP_SIGNAL, record, 1, e);
+	if (sig == SIGTSTP)
+		terminal_suspend();
+	else if (sig == SIGCONT && x->tty)
+		terminal_take(); /* stopped without a word, we could not give it */
+	return x->tty ? send_window(x, e) : 0;
+}
+
 static int forward_signals(struct exec *x, struct err *e)
 {
 	unsigned char sig;
 
-	while (read(signal_pipe[0], &sig, 1) == 1) {
-		uint8_t record[EP_HEADER + 1];
-
-		if (sig != SIGWINCH && given_up(x))
-			return lost(e, "it does not react to signals");
-		/* These few numbers are the same on every system we know. */
-		record[EP_HEADER] = sig;
-		if (sig == SIGWINCH ? send_window(x, e) < 0 : send_record(x, EP_SIGNAL, record, 1, e) < 0)
+	while (read(signal_pipe[0], &sig, 1) == 1)
+		if (handle_signal(x, sig, e) < 0)
 			return -1;
-	}
 	return 0;
 }
 
@@ -204,17 +198,17 @@ static int write_out(struct exec *x, int fd, const uint8_t *p, size_t n, struct 
 	while (n) {
 		ssize_t k = write(fd, p, n);
 
-		if (k < 0 && errno == EINTR) {
-			if (forward_signals(x, e) < 0)
-				return -1;
-		} else if (k < 0 && errno == EAGAIN) {
-			poll(&(struct pollfd){ .fd = fd, .events = POLLOUT }, 1, -1);
-		} else if (k < 0) {
-			return err_errno(e, fd == STDOUT_FILENO ? "standard output" : "standard error");
-		} else {
+		if (k >= 0) {
 			p += k;
 			n -= (size_t)k;
+			continue;
 		}
+		if (errno == EAGAIN)
+			poll((struct pollfd[]){ { .fd = fd, .events = POLLOUT }, { .fd = signal_pipe[0], .events = POLLIN } }, 2, -1);
+		else if (errno != EINTR)
+			return err_errno(e, fd == STDOUT_FILENO ? "standard output" : "standard error");
+		if (forward_signals(x, e) < 0)
+			return -1;
 	}
 	return 0;
 }
@@ -312,14 +306,14 @@ static int converse(struct exec *x, struct err *e)
 
 int exec_run(int fd, struct buf *early, const struct ep_start *start, struct err *e)
 {
-	struct exec x = { .fd = fd, .in = BUF_INIT(IN_MAX), .out = BUF_INIT(OUT_MAX), .stdin_open = true };
-	struct undo u = { .raw = false };
+	struct exec x = { .fd = fd, .in = BUF_INIT(IN_MAX), .out = BUF_INIT(OUT_MAX), .tty = start->tty, .stdin_open = true };
+	struct undo u;
 	int rc = -1;
 
 	if (catch_signals(&u, e) < 0)
 		return -1;
 	if (start->tty)
-		make_raw(&u);
+		terminal_take();
 	if (buf_add(&x.in, early->data, early->len) == 0 && send_start(&x, start, e) == 0 && take_records(&x, e) == 0)
 		rc = x.done ? x.code : converse(&x, e);
 	restore(&u);

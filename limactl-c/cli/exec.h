@@ -9,10 +9,8 @@
 enum { EXEC_LOST = 255 }; /* exit code when the connection broke, as ssh's */
 
 /* Runs *start over fd (blocking); early are bytes that came from it already. Returns the command's exit code, or -1.
- * Signals that would end this process are forwarded while it runs; the terminal is raw meanwhile when start->tty. */
+ * Signals that would end this process are forwarded while it runs, unless they are ignored; the terminal is raw meanwhile when
+ * start->tty (terminal.h). */
 int exec_run(int fd, struct buf *early, const struct ep_start *start, struct err *e);
-
-/* Size of the terminal; 24 x 80 when there is none. */
-void exec_window(uint16_t *rows, uint16_t *cols);
 
 #endif

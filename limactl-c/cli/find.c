@@ -12,8 +12,10 @@
 #include "limactl-c/cli/images.h"
 #include "limactl-c/cli/say.h"
 #include "limactl-c/config/where.h"
+#include "limactl-c/store/paths.h"
 
 enum { ANSWER_MAX = 256 };
+#define SHA256 "sha256:"
 
 void found_free(struct found *f)
 {
@@ -176,11 +178,32 @@ static int find_firmware(struct found *f, const struct cfg *c, struct err *e)
 	return 0;
 }
 
+/* An object of the cache with the digest of one of the archives is that archive, whatever its location has by now. */
+static bool reuse_containerd(struct found *f, const struct cfg *c, const struct plan *former)
+{
+	struct err none;
+	auto_free char *cache = paths_cache(&none), *real = cache ? realpath(cache, NULL) : NULL;
+
+	for (size_t i = 0; real && former->containerd && i < c->containerd.archives; i++) {
+		const struct cfg_file *file = &c->containerd.archive[i];
+		auto_free char *object = NULL;
+
+		if (strcmp(file->arch, c->arch) || !file->digest || strncmp(file->digest, SHA256, strlen(SHA256)))
+			continue;
+		object = xasprintf("%s/objects/sha256-%s", real, file->digest + strlen(SHA256));
+		if (!strcmp(former->containerd, object))
+			return reuse(&f->containerd, object);
+	}
+	return false;
+}
+
 /* The first of the archives for the guest that can be had; that there is one was asked before. */
-static int find_containerd(struct found *f, const struct cfg *c, struct err *e)
+static int find_containerd(struct found *f, const struct cfg *c, const struct plan *former, struct err *e)
 {
 	bool wanted = c->containerd.system || c->containerd.user, failed = false;
 
+	if (wanted && former && reuse_containerd(f, c, former))
+		return 0;
 	for (size_t i = 0; wanted && !f->containerd && i < c->containerd.archives; i++) {
 		const struct cfg_file *file = &c->containerd.archive[i];
 
@@ -204,5 +227,5 @@ int found_make(struct found *f, const struct cfg *c, const struct plan *former, 
 	f->harvest = !f->kernel && !f->iso && !refuses_direct_boot(c);
 	if (f->harvest && former)
 		harvested_find(f, former);
-	return find_firmware(f, c, e) < 0 ? -1 : find_containerd(f, c, e);
+	return find_firmware(f, c, e) < 0 ? -1 : find_containerd(f, c, former, e);
 }

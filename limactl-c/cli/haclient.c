@@ -14,7 +14,6 @@
 #include "lib/sock.h"
 #include "limactl-c/base/jsonx.h"
 #include "limactl-c/base/mem.h"
-#include "limactl-c/store/paths.h"
 
 enum { HEAD_MAX = 16 * 1024, EXEC_ANSWER_MS = 2500 };
 
@@ -174,7 +173,9 @@ int hac_request(const char *dir, const char *method, const char *path, const cha
 	return rc;
 }
 
-int hac_exec(const char *dir, struct buf *early, struct err *e)
+/* Sends a request whose answer, with that status, is a stream. */
+static int open_stream(const char *dir, const char *method, const char *path, const char *extra, int status,
+		       struct buf *early, struct err *e)
 {
 	struct hac_answer a = HAC_ANSWER_INIT;
 	struct talk t = { .fd = -1 };
@@ -182,9 +183,9 @@ int hac_exec(const char *dir, struct buf *early, struct err *e)
 
 	/* The host agent answers at once, whether the machine sleeps or not. */
 	if (talk_open(&t, dir, EXEC_ANSWER_MS, e) == 0 &&
-	    send_request(&t, "POST", "/v1/exec", "Connection: Upgrade\r\nUpgrade: execproto\r\n", NULL, e) == 0)
+	    send_request(&t, method, path, extra, NULL, e) == 0)
 		head = read_head(&t, early, &a.status, e);
-	if (head >= 0 && a.status != 101) {
+	if (head >= 0 && a.status != status) {
 		buf_drop_front(early, (size_t)head);
 		buf_add(&a.body, early->data, early->len);
 		head = refused(&a, e);
@@ -197,4 +198,33 @@ int hac_exec(const char *dir, struct buf *early, struct err *e)
 	}
 	buf_drop_front(early, (size_t)head);
 	return t.fd;
+}
+
+int hac_exec(const char *dir, struct buf *early, struct err *e)
+{
+	return open_stream(dir, "POST", "/v1/exec", "Connection: Upgrade\r\nUpgrade: execproto\r\n", 101, early, e);
+}
+
+int hac_events(const char *dir, struct buf *early, struct err *e)
+{
+	return open_stream(dir, "GET", "/v1/events", "", 200, early, e);
+}
+
+int hac_orphan(const struct inst *i, struct err *e)
+{
+	return err_set(e, ERR_STATE, "the machine of instance \"%s\" runs without its host agent: `limactl-c start %s` takes it over",
+		       i->name, i->name);
+}
+
+int hac_not_running(const struct inst *i, struct err *e)
+{
+	switch (inst_status(i)) {
+	case INST_RUNNING:
+		return err_wrap(e, "instance \"%s\"", i->name);
+	case INST_ORPHAN:
+		return hac_orphan(i, e);
+	default:
+		return err_set(e, ERR_STATE, "instance \"%s\" is stopped, run `limactl-c start %s` to start it", i->name,
+			       i->name);
+	}
 }

@@ -74,10 +74,9 @@ int images_run(const char **argv, struct buf *out, bool shown, struct err *e)
 	return rc;
 }
 
-/* what: its word in messages. */
-static char *get(const char *what, const char *location, const char *digest, bool packed, struct err *e)
+static char *get(const char *location, const char *digest, bool packed, struct err *e)
 {
-	const char *argv[IMAGE_ARGS] = { "", "get" };
+	const char *argv[IMAGE_ARGS] = { "", "get" }, *what = packed ? "archive" : "image";
 	bool fetched = !strncmp(location, "http:", 5) || !strncmp(location, "https:", 6);
 	auto_buf out = BUF_INIT(ANSWER_MAX);
 	size_t n = 2;
@@ -113,12 +112,12 @@ static char *get(const char *what, const char *location, const char *digest, boo
 
 char *images_get(const char *location, const char *digest, struct err *e)
 {
-	return get("image", location, digest, false, e);
+	return get(location, digest, false, e);
 }
 
 char *images_get_packed(const char *location, const char *digest, struct err *e)
 {
-	return get("archive", location, digest, true, e);
+	return get(location, digest, true, e);
 }
 
 const struct cfg_image *images_choose(const struct cfg *c, char **disk, struct err *e)

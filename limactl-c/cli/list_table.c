@@ -37,7 +37,7 @@ void list_table_begin(struct table *t)
 void list_table_add(struct table *t, const struct look *l)
 {
 	table_add(t, xstrdup(l->inst.name));
-	table_add(t, xstrdup(inst_status_word(l->status)));
+	table_add(t, xstrdup(look_status(l)));
 	table_add(t, xasprintf("127.0.0.1:%u", l->plan.ssh_port));
 	table_add(t, xstrdup(look_vm_type(l)));
 	table_add(t, xstrdup(l->plan.arch ? l->plan.arch : ""));

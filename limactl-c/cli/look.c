@@ -15,6 +15,7 @@
 #include "limactl-c/cli/haclient.h"
 #include "limactl-c/cli/setup.h"
 #include "limactl-c/store/paths.h"
+#include "limactl-c/yaml/parse.h"
 
 enum { ANSWER_MS = 500, SMALL_FILE = 4096 };
 
@@ -31,7 +32,48 @@ static void broken(struct look *l, const char *why)
 	add_error(l, why);
 }
 
-static void ask_host_agent(struct look *l)
+/* That a port could not be had is for everybody to see; what else became of the ports is in the whole. */
+static void take_ports(struct look *l, const struct jx *ports, struct yn_pool *whole)
+{
+	auto_free char *text = jx_count(ports) ? jx_dump(ports) : NULL;
+	struct err ignored = { 0 };
+
+	for (size_t i = 0; i < jx_count(ports); i++) {
+		const struct jx *v = jx_at(ports, i);
+		auto_free char *why = xasprintf("%s %s is not forwarded to %s: %s", jx_string_or(v, "protocol", ""),
+						jx_string_or(v, "guestAddr", ""), jx_string_or(v, "hostAddr", ""),
+						jx_string_or(v, "error", ""));
+
+		if (!strcmp(jx_string_or(v, "state", ""), "failed"))
+			add_error(l, why);
+	}
+	if (whole && text)
+		l->forwards = (struct ynode *)yn_parse_one(whole, "status", yn_printf(whole, "%s", text), strlen(text),
+							   &ignored);
+}
+
+static void take_ssh(struct look *l, const struct jx *ssh)
+{
+	const char *error = jx_string_or(ssh, "error", NULL);
+	auto_free char *why = xasprintf("no ssh on %s: %s", jx_string_or(ssh, "address", ""), error ? error : "");
+
+	l->ssh_keys = (int)jx_int_or(ssh, "hostKeys", 0);
+	if (error)
+		add_error(l, why);
+}
+
+static void take_state(struct look *l, const char *state)
+{
+	static const struct {
+		const char *state, *word;
+	} words[] = { { "paused", "Paused" }, { "saved", "Suspended" } };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (!strcmp(words[i].state, state))
+			l->asleep = words[i].word;
+}
+
+static void ask_host_agent(struct look *l, struct yn_pool *whole)
 {
 	struct hac_answer a = HAC_ANSWER_INIT;
 	struct err e = { 0 };
@@ -45,10 +87,13 @@ static void ask_host_agent(struct look *l)
 	else if (!o)
 		add_error(l, e.msg);
 	l->machine = (pid_t)jx_int_or(o, "vmPid", 0);
+	take_state(l, jx_string_or(o, "state", ""));
 	errors = jx_member(o, "errors");
 	for (size_t i = 0; i < jx_count(errors); i++)
 		if (jx_as_string(jx_at(errors, i)))
 			add_error(l, jx_as_string(jx_at(errors, i)));
+	take_ports(l, jx_member(o, "ports"), whole);
+	take_ssh(l, jx_member(o, "ssh"));
 	jx_free(o);
 	buf_free(&a.body);
 }
@@ -91,8 +136,8 @@ static void take_config(struct look *l, struct setup *s, struct yn_pool *whole)
 		replace(&l->plan.arch, s->cfg.arch);
 		replace(&l->plan.message, s->cfg.message);
 		replace(&l->vm_type, s->host.fake ? plan_driver_word(PLAN_FAKE) : s->cfg.vm_type);
-		/* A guest without an SSH server has no port. */
-		l->plan.ssh_port = !strcmp(s->cfg.guest.init, "lean") ? 0 : (uint16_t)s->cfg.ssh.local_port;
+		if (s->cfg.ssh.local_port)
+			l->plan.ssh_port = (uint16_t)s->cfg.ssh.local_port;
 		l->plan.cpus = s->cfg.cpus;
 		l->plan.memory = s->cfg.memory;
 		l->plan.disk_size = s->cfg.disk;
@@ -114,7 +159,7 @@ static void read_config(struct look *l, struct yn_pool *whole)
 
 int look_at(const char *name, struct yn_pool *whole, struct look *l, struct err *e)
 {
-	auto_free char *path = NULL, *protect = NULL;
+	auto_free char *path = NULL;
 	struct err none = { 0 };
 	bool current;
 
@@ -122,9 +167,8 @@ int look_at(const char *name, struct yn_pool *whole, struct look *l, struct err 
 	if (inst_open(name, &l->inst, e) < 0)
 		return -1;
 	path = path_in(l->inst.dir, PATH_PLAN);
-	protect = path_in(l->inst.dir, PATH_PROTECTED);
 	l->status = inst_status(&l->inst);
-	l->is_protected = fs_exists(protect);
+	l->is_protected = inst_is_protected(&l->inst);
 	if (whole)
 		l->lima_version = read_small(&l->inst, PATH_VERSION);
 	current = plan_is_current(&l->inst);
@@ -140,7 +184,7 @@ int look_at(const char *name, struct yn_pool *whole, struct look *l, struct err 
 		auto_free char *pid = read_small(&l->inst, PATH_HA_PID);
 
 		l->host_agent = (pid_t)atol(pid);
-		ask_host_agent(l);
+		ask_host_agent(l, whole);
 	}
 	/* What is deleted while it is looked at is not broken. */
 	if (l->errors && !fs_exists(l->inst.dir)) {
@@ -158,6 +202,11 @@ void look_free(struct look *l)
 	free(l->vm_type);
 	for (size_t i = 0; i < l->errors; i++)
 		free(l->error[i]);
+}
+
+const char *look_status(const struct look *l)
+{
+	return l->asleep ? l->asleep : inst_status_word(l->status);
 }
 
 const char *look_vm_type(const struct look *l)

@@ -15,6 +15,7 @@ enum { LOOK_ERRORS_MAX = 16 };
 struct look {
 	struct inst inst;
 	enum inst_status status;
+	const char *asleep;         /* one that runs: "Paused", or NULL */
 	struct plan plan;           /* empty when there is none */
 	const struct ynode *config; /* filled configuration, or NULL; in the caller's pool */
 	pid_t host_agent, machine;  /* 0: none */
@@ -23,12 +24,15 @@ struct look {
 	char *lima_version;         /* that made it; "" when not known */
 	char *error[LOOK_ERRORS_MAX]; /* sentences */
 	size_t errors;
+	int ssh_keys; /* host keys that the guest of a running instance has told; 0 as well when it could not be asked */
+	struct ynode *forwards; /* port forwards of one that runs; NULL: none, or not looked at whole */
 };
 
 /* whole, when not NULL: also what only look_tree() shows, made in this pool. -1 only when there is no such instance. */
 int look_at(const char *name, struct yn_pool *whole, struct look *l, struct err *e);
 void look_free(struct look *l);
 
+const char *look_status(const struct look *l);  /* "Running" */
 const char *look_host_os(void);   /* "linux", "darwin" */
 const char *look_vm_type(const struct look *l); /* "qemu"; "" when not known */
 

@@ -82,6 +82,8 @@ static void set_ssh(struct yn_pool *p, struct ynode *o, const struct look *l)
 	const char *file = yn_printf(p, "%s/ssh.config", l->inst.dir);
 
 	set_number(p, o, "sshLocalPort", l->plan.ssh_port);
+	if (l->plan.dns_port)
+		set_number(p, o, "dnsLocalPort", l->plan.dns_port);
 	if (fs_exists(file))
 		set_string(p, o, "sshConfigFile", file);
 }
@@ -124,7 +126,7 @@ struct ynode *look_tree(const struct look *l, struct yn_pool *p)
 
 	set_string(p, o, "name", l->inst.name);
 	set_string(p, o, "hostname", hostname);
-	set_string(p, o, "status", inst_status_word(l->status));
+	set_string(p, o, "status", look_status(l));
 	set_string(p, o, "dir", l->inst.dir);
 	set_string(p, o, "vmType", look_vm_type(l));
 	set_string(p, o, "arch", l->plan.arch);
@@ -139,6 +141,8 @@ struct ynode *look_tree(const struct look *l, struct yn_pool *p)
 	set_number(p, o, "hostAgentPID", (uint64_t)l->host_agent);
 	set_number(p, o, "driverPID", (uint64_t)l->machine);
 	set_errors(p, o, l);
+	if (l->forwards)
+		yn_set(p, o, "portForwards", l->forwards);
 	if (l->config)
 		yn_set(p, o, "config", (struct ynode *)l->config);
 	if (l->plan.ssh_port)

@@ -10,6 +10,8 @@
 #include "limactl-c/cli/images.h"
 #include "limactl-c/cli/say.h"
 #include "limactl-c/cli/seedfile.h"
+#include "limactl-c/cli/shares.h"
+#include "limactl-c/cli/sshfile.h"
 #include "limactl-c/store/paths.h"
 
 static bool same_text(const struct inst *i, const struct buf *text)
@@ -18,15 +20,15 @@ static bool same_text(const struct inst *i, const struct buf *text)
 	auto_buf have = BUF_INIT(SETUP_TEXT_MAX);
 	struct err ignored = { 0 };
 
-	return io_read_file(path, &have, &ignored) == 0 && have.len == text->len &&
-	       (!text->len || !memcmp(have.data, text->data, text->len));
+	return io_read_file(path, &have, &ignored) == 0 && buf_same(&have, text);
 }
 
 static int write_plan(const struct setup *s, struct err *e)
 {
 	auto_free char *path = path_in(s->plan.dir, PATH_PLAN);
 
-	if (images_prepare(&s->plan, e) < 0 || seedfile_write(&s->cfg, &s->host, &s->plan, e) < 0)
+	if (shares_prepare(&s->plan, e) < 0 || images_prepare(&s->plan, e) < 0 ||
+	    seedfile_write(&s->cfg, &s->host, &s->plan, e) < 0 || sshfile_write(&s->plan, e) < 0)
 		return -1;
 	return plan_save(&s->plan, path, e);
 }
@@ -82,7 +84,7 @@ int make_instance(const struct make *m, struct inst *out, bool *existed, struct 
 	*existed = false;
 	if (prepare(&s, m, e) < 0)
 		return -1;
-	s.disks_later = !m->existing_ok; /* made by create, it is not started now */
+	s.starts_later = !m->existing_ok; /* made by create, it is not started now */
 	found = look_for_existing(&s, m->existing_ok, out, e);
 	if (found) {
 		*existed = found > 0;
@@ -165,4 +167,16 @@ int make_ready(const struct inst *i, const struct edit *edit, const struct setup
 	if (changes && !same_text(i, &s.text) && fs_write_atomic(s.label, s.text.data, s.text.len, 0644, e) < 0)
 		return -1;
 	return write_plan(&s, e);
+}
+
+int make_load(const struct inst *i, struct plan *out, struct err *e)
+{
+	auto_free char *path = path_in(i->dir, PATH_PLAN);
+
+	if (plan_load(out, path, e) < 0)
+		return -1;
+	if (!strcmp(out->dir, i->dir))
+		return 0;
+	plan_free(out);
+	return make_ready(i, NULL, NULL, e) < 0 ? -1 : plan_load(out, path, e);
 }

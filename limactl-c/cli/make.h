@@ -30,4 +30,8 @@ int make_check_edit(const struct inst *i, const struct edit *edit, const struct 
  * lima.yaml may have been edited, the host may have changed. */
 int make_ready(const struct inst *i, const struct edit *edit, const struct setup_rules *rules, struct err *e);
 
+/* The plan of a stopped instance, which the caller frees. One that is another's, since a clone or rename was interrupted, is made
+ * anew. */
+int make_load(const struct inst *i, struct plan *out, struct err *e);
+
 #endif

@@ -24,7 +24,10 @@ void pubkeys_free(struct pubkeys *k)
 {
 	for (size_t i = 0; i < k->keys; i++)
 		free(k->key[i]);
+	for (size_t i = 0; i < k->identities; i++)
+		free(k->identity[i]);
 	free(k->key);
+	free(k->identity);
 	*k = (struct pubkeys){ 0 };
 }
 
@@ -78,7 +81,17 @@ static int make_pair(const char *dir, const char *private, const char *public, s
 	return rename(tmp, private) < 0 || rename(tmp_pub, public) < 0 ? fs_write_error(private, e) : 0;
 }
 
-static int take_own(struct pubkeys *k, const char *lima_home, struct err *e)
+static void take_identity(struct pubkeys *k, const char *public)
+{
+	auto_free char *private = xstrndup(public, strlen(public) - strlen(".pub"));
+
+	if (!fs_exists(private))
+		return;
+	k->identity = xrealloc_array(k->identity, k->identities + 1, sizeof(*k->identity));
+	k->identity[k->identities++] = steal(&private);
+}
+
+static int take_own(struct pubkeys *k, const char *lima_home, bool quiet, struct err *e)
 {
 	auto_free char *dir = xasprintf("%s/_config", lima_home), *private = xasprintf("%s/user", dir);
 	auto_free char *public = xasprintf("%s.pub", private), *keygen = NULL;
@@ -86,7 +99,8 @@ static int take_own(struct pubkeys *k, const char *lima_home, struct err *e)
 	if (!fs_exists(public)) {
 		keygen = spawn_find("ssh-keygen", e);
 		if (!keygen) {
-			say_warn("there is no ssh-keygen, so there is no key to log in by ssh with");
+			if (!quiet)
+				say_warn("there is no ssh-keygen, so there is no key to log in by ssh with");
 			*e = (struct err){ 0 };
 			return 0;
 		}
@@ -96,17 +110,21 @@ static int take_own(struct pubkeys *k, const char *lima_home, struct err *e)
 	return take(k, public, e);
 }
 
-int pubkeys_read(const char *lima_home, const char *dot_ssh, struct pubkeys *out, struct err *e)
+int pubkeys_read(const char *lima_home, const char *dot_ssh, bool quiet, struct pubkeys *out, struct err *e)
 {
 	auto_free char *pattern = dot_ssh ? xasprintf("%s/*.pub", dot_ssh) : NULL;
 	glob_t g = { 0 };
 	int rc;
 
 	*out = (struct pubkeys){ 0 };
-	rc = take_own(out, lima_home, e);
+	rc = take_own(out, lima_home, quiet, e);
 	if (rc == 0 && pattern && glob(pattern, 0, NULL, &g) == 0)
-		for (size_t i = 0; rc == 0 && i < g.gl_pathc; i++)
+		for (size_t i = 0; rc == 0 && i < g.gl_pathc; i++) {
+			if (!fs_exists(g.gl_pathv[i]))
+				continue; /* a link that leads nowhere */
 			rc = take(out, g.gl_pathv[i], e);
+			take_identity(out, g.gl_pathv[i]);
+		}
 	globfree(&g);
 	if (rc < 0)
 		pubkeys_free(out);

@@ -9,7 +9,6 @@
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/cli/images.h"
-#include "limactl-c/cli/pubkeys.h"
 #include "limactl-c/plan/seed.h"
 
 enum { LIST_MAX = 1 << 20, ANSWER_MAX = 8192, TEXT_MAX = 1 << 20 };
@@ -88,18 +87,16 @@ static int take_certificates(struct texts *t, const struct plan *p, struct err *
 
 int seedfile_write(const struct cfg *c, const struct plan_host *h, const struct plan *p, struct err *e)
 {
-	auto_free char *dot_ssh = c->ssh.load_dot_ssh_pub_keys ? xasprintf("%s/.ssh", h->home) : NULL;
 	CLEANUP(texts_free) struct texts certificates = { 0 };
-	auto_pubkeys keys = { 0 };
 	struct seed_input in = { .c = c, .p = p, .host_home = h->home, .provision = h->provision };
 	auto_seed s = { 0 };
 
 	if (!p->seed)
 		return 0;
-	if (pubkeys_read(h->lima_home, dot_ssh, &keys, e) < 0 || take_certificates(&certificates, p, e) < 0)
+	if (take_certificates(&certificates, p, e) < 0)
 		return -1;
-	in.key = (const char *const *)keys.key;
-	in.keys = keys.keys;
+	in.key = (const char *const *)h->ssh_key;
+	in.keys = h->ssh_keys;
 	in.certificate = certificates.v;
 	in.certificates = certificates.n;
 	return seed_make(&in, &s, e) < 0 || write_volume(&s, p, e) < 0 ? err_wrap(e, "seed volume") : 0;

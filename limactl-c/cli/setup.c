@@ -11,6 +11,7 @@
 #include "limactl-c/cli/findings.h"
 #include "limactl-c/cli/say.h"
 #include "limactl-c/cli/source.h"
+#include "limactl-c/cli/sshfile.h"
 #include "limactl-c/config/embed.h"
 #include "limactl-c/config/locator.h"
 #include "limactl-c/store/cache_use.h"
@@ -284,7 +285,7 @@ static int find_disks(struct setup *s, struct plan_extra *extra, struct err *e)
 		disk_fini(d);
 		if (disk_open(s->cfg.additional_disk[i].name, d, e) < 0) {
 			err_wrap(e, "additionalDisks[%zu]", i);
-			if (!s->disks_later || e->kind != ERR_NOTFOUND)
+			if (!s->starts_later || e->kind != ERR_NOTFOUND)
 				return -1;
 			say_warn("%s", e->msg);
 		}
@@ -295,18 +296,24 @@ static int find_disks(struct setup *s, struct plan_extra *extra, struct err *e)
 
 int setup_plan(struct setup *s, const struct plan *former, struct err *e)
 {
+	auto_free char *machine_id = inst_machine_id(s->inst_dir);
 	struct plan_extra extra[PLAN_EXTRA_MAX] = { 0 };
 	struct plan_images images;
 
 	if (setup_possible(s, e) < 0 || plan_host_for_guest(&s->host, s->cfg.arch, e) < 0 ||
 	    find_disks(s, extra, e) < 0)
 		return -1;
+	if (s->cfg.mounts && !strcmp(s->cfg.mount_type, "virtiofs"))
+		plan_host_find_virtiofsd(&s->host, "");
 	found_free(&s->found);
 	if (!s->host.fake && s->cache_use < 0)
 		s->cache_use = cache_use();
 	if (!s->host.fake && found_make(&s->found, &s->cfg, former, e) < 0)
 		return -1;
+	if (sshfile_probe(&s->cfg, former, s->inst_dir, !s->starts_later, &s->host, e) < 0)
+		return -1;
 	images = found_images(&s->found);
+	images.machine_id = machine_id;
 	images.extra = extra;
 	images.extras = s->cfg.additional_disks < PLAN_EXTRA_MAX ? s->cfg.additional_disks : PLAN_EXTRA_MAX;
 	return plan_make(&s->cfg, &s->host, &images, s->inst_name, s->inst_dir, &s->plan, e);

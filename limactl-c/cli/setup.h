@@ -48,7 +48,7 @@ struct setup {
 	struct plan plan;
 	struct found found;
 	int cache_use; /* descriptor: nothing is pruned until a plan names the images found (store/cache_use.h) */
-	bool disks_later; /* one of additionalDisks may be made before the start */
+	bool starts_later; /* it is only made now: one of additionalDisks may be made before the start, the ssh port is chosen then */
 	struct disk disk[PLAN_EXTRA_MAX]; /* additionalDisks; no name: not there */
 };
 

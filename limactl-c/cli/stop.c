@@ -28,18 +28,17 @@ static bool wait_stopped(const struct inst *i)
 	return false;
 }
 
-/* *killed: the guest did not power off, so the host agent ended its machine. */
+/* *killed, which may be NULL: the guest did not power off, so the host agent ended its machine. */
 static int ask(const struct inst *i, bool force, bool *killed, struct err *e)
 {
 	struct hac_answer a = HAC_ANSWER_INIT;
 	int rc = hac_request(i->dir, "POST", "/v1/stop", force ? "{\"force\":true}" : "{}",
 			    force ? STOP_FORCE_MS : STOP_MS, &a, e);
 	struct err ignored = { 0 };
-	struct jx *o = rc == 0 && a.body.data ? jx_parse(a.body.data, a.body.len, "stop", &ignored) : NULL;
-	const char *state = jx_as_string(jx_member(o, "state"));
+	auto_jx *o = rc == 0 && a.body.data ? jx_parse(a.body.data, a.body.len, "stop", &ignored) : NULL;
 
-	*killed = state && !strcmp(state, "killed");
-	jx_free(o);
+	if (killed)
+		*killed = !strcmp(jx_string_or(o, "state", ""), "killed");
 	buf_free(&a.body);
 	return rc;
 }
@@ -62,9 +61,8 @@ static void sweep(const struct inst *i)
 static int stop_forced(const struct inst *i, struct err *e)
 {
 	struct err ignored = { 0 };
-	bool killed;
 
-	if (inst_status(i) == INST_RUNNING && ask(i, true, &killed, &ignored) == 0 && wait_stopped(i))
+	if (inst_status(i) == INST_RUNNING && ask(i, true, NULL, &ignored) == 0 && wait_stopped(i))
 		return 0;
 	if (inst_kill(i, e) < 0)
 		return -1;

@@ -71,6 +71,7 @@ struct cfg_port_forward {
 	uint32_t guest_port, host_port;
 	uint32_t guest_range[2], host_range[2];
 	char *guest_socket, *host_socket;
+	char *socket_mode, *socket_group; /* of the one that is listened on */
 };
 struct cfg_copy_to_host {
 	char *guest, *host;

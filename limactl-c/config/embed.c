@@ -407,14 +407,15 @@ struct ynode *embed_template(struct yn_pool *p, const struct ynode *root, const 
 	struct findings in_merge_keys = { 0 };
 	struct ynode *out = yn_merge_keys(p, root, &in_merge_keys);
 
-	findings_fini(&in_merge_keys);
 	/* One that stands alone stays as it is written, merge keys too. */
 	if (!how->first && stands_alone(out)) {
 		out = yn_copy(p, root);
 	} else {
-		out = yn_merge_keys(p, root, f);
+		if (in_merge_keys.count)
+			out = yn_merge_keys(p, root, f); /* now they count */
 		embed(&w, out, &top);
 	}
+	findings_fini(&in_merge_keys);
 	merge_combine(p, out, f);
 	return out;
 }

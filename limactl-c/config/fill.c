@@ -193,7 +193,6 @@ void fill_defaults(struct cfg *c, const struct cfg_host *h)
 	for (size_t i = 0; i < c->mounts; i++) {
 		struct cfg_mount *m = &c->mount[i];
 
-		fill_if_none(&m->ninep.cache, m->writable ? "mmap" : "fscache");
 		if (!m->virtiofs_queue_size && !strcmp(c->mount_type, "virtiofs") && !strcmp(c->vm_type, "qemu"))
 			m->virtiofs_queue_size = QUEUE_SIZE_DEFAULT;
 	}

@@ -97,6 +97,16 @@ static void check_point(struct check *k, size_t i, const char *point)
 			  "must not be %s, the home of the guest's own user; name another folder", point);
 }
 
+/* As virtio wants it. */
+static void check_queue(struct check *k, size_t i)
+{
+	uint32_t n = k->c->mount[i].virtiofs_queue_size;
+
+	if (n & (n - 1))
+		check_bad(k, xasprintf("mounts[%zu].virtiofs.queueSize", i), "must be a power of two, such as 512 or 1024; got %u",
+			  (unsigned)n);
+}
+
 /* A mount within another one is seen in place of what that has there. As on the host it is what was meant. */
 static void check_overlap(struct check *k, size_t i)
 {
@@ -124,5 +134,6 @@ void check_mounts(struct check *k)
 		check_location(k, i, k->c->mount[i].location);
 		check_point(k, i, k->c->mount[i].mount_point);
 		check_overlap(k, i);
+		check_queue(k, i);
 	}
 }

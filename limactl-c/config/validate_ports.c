@@ -1,10 +1,14 @@
 /* validate_ports.c - the rules of portForwards[]. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "lib/agentproto.h"
 #include "lib/cleanup.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/config/check.h"
 #include "limactl-c/config/where.h"
+
+enum { GROUP_MAX = AP_GROUP_MAX - 1 }; /* what the guest can be told */
 
 /* One rule: path of a key in it. */
 #define KEY(name) xasprintf("portForwards[%zu].%s", i, name)
@@ -51,6 +55,22 @@ static void check_sockets(struct check *k, size_t i, const struct cfg_port_forwa
 			  "leads to one socket or one port of the guest: give guestSocket or guestPort");
 }
 
+/* Rights of the socket that is listened on. */
+static void check_rights(struct check *k, size_t i, const struct cfg_port_forward *f)
+{
+	const char *mode = f->socket_mode ? f->socket_mode : "", *group = f->socket_group ? f->socket_group : "";
+
+	if (!*mode && !*group)
+		return;
+	if (!(f->reverse ? f->guest_socket : f->host_socket))
+		check_bad(k, KEY("socket"), "is for the socket that is listened on: give %s",
+			  f->reverse ? "guestSocket" : "hostSocket");
+	if (strtoul(mode, NULL, 8) > 0777)
+		check_bad(k, KEY("socket.mode"), "must be at most 0777; got %s", mode);
+	if (strlen(group) > GROUP_MAX)
+		check_bad(k, KEY("socket.group"), "must have at most %d bytes", GROUP_MAX);
+}
+
 static void check_forward(struct check *k, size_t i)
 {
 	const struct cfg_port_forward *f = &k->c->forward[i];
@@ -61,6 +81,7 @@ static void check_forward(struct check *k, size_t i)
 			  "can only be true when `portForwards[%zu].guestIP` is 0.0.0.0", i);
 	if (f->reverse && (!f->guest_socket || !f->host_socket))
 		check_bad(k, KEY("reverse"), "needs both guestSocket and hostSocket");
+	check_rights(k, i, f);
 	check_side(k, i, "guest", f->guest_port, f->guest_range, f->guest_socket);
 	check_side(k, i, "host", f->host_port, f->host_range, f->host_socket);
 	if (f->guest_socket || f->host_socket) {

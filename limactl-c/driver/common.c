@@ -1,6 +1,7 @@
 #include "limactl-c/driver/common.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -75,6 +76,13 @@ pid_t vm_peer(int fd)
 
 	return getsockopt(fd, SOL_LOCAL, LOCAL_PEERPID, &pid, &len) < 0 ? -1 : pid;
 #endif
+}
+
+void vm_args_free(char **argv)
+{
+	for (char **p = argv; p && *p; p++)
+		free(*p);
+	free(argv);
 }
 
 int vm_connect(const char *path, struct err *e)

@@ -21,6 +21,8 @@ void vm_signal(int pidfd, pid_t pid, int sig); /* through pidfd when there is on
 
 pid_t vm_peer(int fd); /* the process that listens at the other end of a unix socket; -1 when it cannot be told */
 
+void vm_args_free(char **argv); /* a program's arguments, NULL-terminated, each malloc'd; NULL is allowed */
+
 /* Connects to a unix socket without ever waiting: a queue that is full is an error. Non-blocking descriptor. */
 int vm_connect(const char *path, struct err *e);
 

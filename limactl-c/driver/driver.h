@@ -17,11 +17,14 @@
 
 enum vm_state { VM_OFF, VM_STARTING, VM_RUNNING, VM_PAUSED, VM_SAVING, VM_RESTORING, VM_STOPPING };
 
+enum vm_snapshot { VM_SNAPSHOT_CREATE, VM_SNAPSHOT_APPLY, VM_SNAPSHOT_DELETE };
+
 enum vm_event_type {
 	VM_EV_NONE,
 	VM_EV_DONE,      /* the operation begun last has succeeded; state() tells the new state */
 	VM_EV_FAILED,    /* it has failed: error; state() tells the state it fell back to */
 	VM_EV_POWERDOWN, /* the guest is shutting down by itself */
+	VM_EV_RESUMED,   /* somebody else has let the machine go on, which somebody else had stopped */
 	VM_EV_RESET,     /* the guest has reset the machine and boots again. error.kind ERR_NONE: why is not known; else
 			  * error.msg is what its kernel said when it panicked. Several at once may be told as one. */
 	VM_EV_EXITED,    /* the machine is gone unasked, or killed. error.kind ERR_NONE: by the guest's or our own wish;
@@ -58,6 +61,10 @@ struct vm_driver {
 	 * driver removes the file, lastingly (fsync of its folder). On failure the machine is gone (VM_OFF); the file is
 	 * there if and only if the machine never ran. */
 	int (*restore)(struct vm *vm, const char *path, struct err *e);
+	/* Running or paused, which it is afterwards too. A snapshot in the machine's disk, with its memory: made (there is none of
+	 * that tag), gone back to, or deleted. It stands still meanwhile. The agent's carrier is to be closed before one is made or
+	 * gone back to. When going back fails half way the machine is gone (VM_EV_EXITED follows). NULL: the driver has none. */
+	int (*snapshot)(struct vm *vm, enum vm_snapshot what, const char *tag, struct err *e);
 	/* Presses the power button, again and again while nobody listens; done when the machine is gone. A paused machine
 	 * is resumed first. Fails after three minutes, the machine then runs on. */
 	int (*powerdown)(struct vm *vm, struct err *e);

@@ -86,6 +86,7 @@ static void fake_close(struct vm *vm)
 static int write_settings(const struct plan *p, const char *path, struct err *e)
 {
 	auto_buf b = BUF_INIT(SETTINGS_SIZE_MAX);
+	auto_free char *folder = NULL;
 
 	for (size_t i = 0; i < p->settings; i++) {
 		const struct plan_pair *s = &p->setting[i];
@@ -96,6 +97,10 @@ static int write_settings(const struct plan *p, const char *path, struct err *e)
 		if (settings_put(&b, s->key, script && !strcmp(s->value, "boot") ? "system" : s->value) < 0)
 			return err_set(e, ERR_INVALID, "setting %s cannot be handed to the agent", s->key);
 	}
+	/* Where a test may put host keys: a folder for the guest's /etc/ssh. */
+	folder = xasprintf("%s/fake/ssh", p->dir);
+	if (settings_put(&b, "ssh.folder", folder) < 0)
+		return err_set(e, ERR_INVALID, "the instance's folder cannot be handed to the agent");
 	return fs_write_atomic(path, b.data ? b.data : "", b.len, 0600, e);
 }
 

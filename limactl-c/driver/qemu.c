@@ -130,6 +130,10 @@ static int qemu_save(struct vm *vm, const char *path, struct err *e)
 {
 	if (need(vm, RUNNING | PAUSED, "saved", e) < 0)
 		return -1;
+	/* QEMU refuses too, as long as the guest has one mounted, but only when it has stopped the machine. */
+	if (vm->plan->mounts)
+		return err_set(e, ERR_STATE, "a machine that shares folders (mounts) cannot be saved: what it has open of them would "
+			       "be lost; it can be paused, or stopped");
 	unlink(path); /* another name of an older state stays what it is */
 	vm->state_fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (vm->state_fd < 0)
@@ -152,6 +156,24 @@ static int qemu_restore(struct vm *vm, const char *path, struct err *e)
 	vm->state_fd = steal_fd(&fd);
 	vm->path = xstrdup(path);
 	return begin(vm, OP_RESTORE, VM_RESTORING);
+}
+
+static int qemu_snapshot(struct vm *vm, enum vm_snapshot what, const char *tag, struct err *e)
+{
+	static const struct {
+		enum qemu_op op;
+		enum vm_state during;
+		const char *word;
+	} ways[] = {
+		[VM_SNAPSHOT_CREATE] = { OP_SNAPSHOT_CREATE, VM_SAVING, "given a snapshot" },
+		[VM_SNAPSHOT_APPLY] = { OP_SNAPSHOT_APPLY, VM_RESTORING, "set back" },
+		[VM_SNAPSHOT_DELETE] = { OP_SNAPSHOT_DELETE, VM_SAVING, "rid of a snapshot" },
+	};
+
+	if (need(vm, RUNNING | PAUSED, ways[what].word, e) < 0)
+		return -1;
+	vm->path = xstrdup(tag);
+	return begin(vm, ways[what].op, ways[what].during);
 }
 
 static int qemu_powerdown(struct vm *vm, struct err *e)
@@ -265,6 +287,9 @@ static void take_all(struct vm *vm)
 	take_qmp(vm);
 	if (!vm->qmp)
 		return;
+	if (vm->went_on)
+		vm_events_put(&vm->events, VM_EV_RESUMED, NULL);
+	vm->went_on = false;
 	take_console(vm);
 	qemu_op_sync(vm);
 	now = clock_ms();
@@ -343,6 +368,7 @@ const struct vm_driver driver_qemu = {
 	.resume = qemu_resume,
 	.save = qemu_save,
 	.restore = qemu_restore,
+	.snapshot = qemu_snapshot,
 	.powerdown = qemu_powerdown,
 	.kill = qemu_kill,
 	.state = qemu_state,

@@ -6,6 +6,7 @@
 
 #include "lib/cleanup.h"
 #include "limactl-c/base/mem.h"
+#include "limactl-c/driver/shares.h"
 
 struct args {
 	char **v;
@@ -53,19 +54,25 @@ static void add_accel(struct args *a, const struct plan *p)
 /* Without a screen the BIOS speaks on the serial console: why nothing boots is then in serial.log. */
 static char *machine(const struct plan *p)
 {
-	return xasprintf("%s%s%s%s", p->machine, p->boot == PLAN_BOOT_BIOS ? ",graphics=off" : "",
-			 p->firmware ? ",pflash0=code" : "", p->vars ? ",pflash1=vars" : "");
+	return xasprintf("%s%s%s%s%s", p->machine, p->boot == PLAN_BOOT_BIOS ? ",graphics=off" : "",
+			 p->firmware ? ",pflash0=code" : "", p->vars ? ",pflash1=vars" : "",
+			 p->virtiofsd ? ",memory-backend=ram" : "");
 }
 
 static void add_machine(struct args *a, const struct plan *p)
 {
+	uint64_t mib = (p->memory + (1 << 20) - 1) >> 20;
+
 	option(a, "-name", xasprintf("lima-%s", p->name));
 	option(a, "-nodefaults", NULL);
 	option(a, "-no-user-config", NULL);
 	option(a, "-machine", machine(p));
 	add_accel(a, p);
 	option(a, "-cpu", xstrdup(p->cpu));
-	option(a, "-m", xasprintf("%" PRIu64 "M", (p->memory + (1 << 20) - 1) >> 20));
+	option(a, "-m", xasprintf("%" PRIu64 "M", mib));
+	/* The servers of virtiofs read and write the guest's memory themselves. */
+	if (p->virtiofsd)
+		option(a, "-object", xasprintf("memory-backend-memfd,id=ram,size=%" PRIu64 "M,share=on", mib));
 	option(a, "-smp", xasprintf("%u,sockets=1,cores=%u,threads=1", p->cpus, p->cpus));
 	option(a, "-display", xstrdup("none"));
 #ifdef __linux__
@@ -145,20 +152,46 @@ static void add_cdroms(struct args *a, const struct plan *p)
 	}
 }
 
-/* Outward only: ports of the guest are reached through the agent. A seed names addresses of Lima's network. IPv6 costs a
+/* Mounts have slots of their own from the top, eight in each, so that all other devices keep theirs whatever is mounted: by
+ * them a guest names its network card. A folder may hold several file systems, whose inode numbers are kept apart. */
+enum { MOUNT_SLOT = 0x1e, SLOT_FUNCTIONS = 8 };
+
+static void add_mount(struct args *a, const struct plan *p, size_t i)
+{
+	const struct plan_mount *m = &p->mount[i];
+	bool ninep = m->type == PLAN_MOUNT_9P;
+	auto_free char *server = ninep ? NULL : vm_share_socket(p, i), *path = quote(ninep ? m->host_path : server);
+	auto_free char *at = xasprintf("addr=0x%zx.%zu,multifunction=on", MOUNT_SLOT - i / SLOT_FUNCTIONS, i % SLOT_FUNCTIONS);
+
+	if (ninep) {
+		option(a, "-fsdev", xasprintf("local,id=mount%zu,path=%s,security_model=%s,multidevs=remap%s", i, path,
+					      m->security_model, m->writable ? "" : ",readonly=on"));
+		option(a, "-device", xasprintf("virtio-9p-pci,fsdev=mount%zu,mount_tag=%s,%s", i, m->tag, at));
+	} else if (m->type == PLAN_MOUNT_VIRTIOFS) {
+		option(a, "-chardev", xasprintf("socket,id=mount%zu,path=%s", i, path));
+		option(a, "-device", xasprintf("vhost-user-fs-pci,chardev=mount%zu,tag=%s,queue-size=%u,%s", i, m->tag,
+					       m->queue_size, at));
+	}
+}
+
+/* Outward only: ports of the guest are reached through the agent, or where it has none through its SSH server. A seed names addresses of Lima's network. IPv6 costs a
  * router's advertisement every 200 to 600 s (docs/tuning.md). */
 static void add_net(struct args *a, const struct plan *p)
 {
-	option(a, "-netdev", xasprintf("user,id=net0%s",
-				       p->seed ? ",net=" PLAN_NET ",dhcpstart=" PLAN_NET_ADDRESS : ""));
+	auto_free char *ssh = p->ssh_key ? xasprintf(",hostfwd=tcp:127.0.0.1:%u-:22", p->ssh_port) : xstrdup("");
+
+	option(a, "-netdev", xasprintf("user,id=net0%s%s",
+				       p->seed ? ",net=" PLAN_NET ",dhcpstart=" PLAN_NET_ADDRESS : "", ssh));
 	option(a, "-device", p->mac ? xasprintf("virtio-net-pci,netdev=net0,romfile=,mac=%s", p->mac) :
 				      xstrdup("virtio-net-pci,netdev=net0,romfile="));
 }
 
-static void add_channel(struct args *a)
+/* An emulated processor passes on itself what it writes to the port: waking QEMU's other thread for that costs more. */
+static void add_channel(struct args *a, const struct plan *p)
 {
 	add_socket(a, "agent", QEMU_FD_AGENT);
-	option(a, "-device", xstrdup("virtio-serial-pci,id=serial0,max_ports=2"));
+	option(a, "-device", xasprintf("virtio-serial-pci,id=serial0,max_ports=2%s",
+				       p->accel == PLAN_TCG ? ",ioeventfd=off" : ""));
 	option(a, "-device", xstrdup("virtserialport,bus=serial0.0,chardev=agent,name=io.limactl-c.agent.0"));
 	add_socket(a, "console", QEMU_FD_CONSOLE);
 	option(a, "-serial", xstrdup("chardev:console"));
@@ -184,19 +217,14 @@ char **qemu_args_make(const struct plan *p, bool incoming)
 	for (size_t i = 0; i < p->disks; i++)
 		add_disk(&a, &p->disk[i], i);
 	add_cdroms(&a, p);
+	for (size_t i = 0; i < p->mounts; i++)
+		add_mount(&a, p, i);
 	add_net(&a, p);
-	add_channel(&a);
+	add_channel(&a, p);
 	add_memory_devices(&a, p);
 	if (incoming) {
 		option(&a, "-S", NULL); /* loaded, it waits: the state's file goes before the machine runs */
 		option(&a, "-incoming", xstrdup("defer"));
 	}
 	return a.v;
-}
-
-void qemu_args_free(char **argv)
-{
-	for (char **p = argv; p && *p; p++)
-		free(*p);
-	free(argv);
 }

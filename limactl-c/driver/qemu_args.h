@@ -17,8 +17,7 @@ enum qemu_fd {
 	QEMU_FD_END,
 };
 
-/* NULL-terminated, argv[0] is the plan's QEMU program. incoming: wait for a saved state instead of booting. */
+/* For vm_args_free(); argv[0] is the plan's QEMU program. incoming: wait for a saved state instead of booting. */
 char **qemu_args_make(const struct plan *p, bool incoming);
-void qemu_args_free(char **argv); /* NULL is allowed */
 
 #endif

@@ -23,9 +23,14 @@ static int send_with(struct vm *vm, const char *command, struct jx *args, int pa
 	return vm->waited_id ? 0 : err_set(e, ERR_STATE, "QEMU takes no more commands");
 }
 
+int qemu_send(struct vm *vm, const char *command, struct jx *args, struct err *e)
+{
+	return send_with(vm, command, args, -1, e);
+}
+
 static int send_capabilities(struct vm *vm, struct err *e)
 {
-	return send_with(vm, "qmp_capabilities", NULL, -1, e);
+	return qemu_send(vm, "qmp_capabilities", NULL, e);
 }
 
 /* So that the end of a migration is told and need not be asked for. */
@@ -37,17 +42,17 @@ static int send_events(struct vm *vm, struct err *e)
 	jx_set_bool(one, "state", true);
 	jx_add(list, one);
 	jx_set(args, "capabilities", list);
-	return send_with(vm, "migrate-set-capabilities", args, -1, e);
+	return qemu_send(vm, "migrate-set-capabilities", args, e);
 }
 
 static int send_stop(struct vm *vm, struct err *e)
 {
-	return send_with(vm, "stop", NULL, -1, e);
+	return qemu_send(vm, "stop", NULL, e);
 }
 
 static int send_cont(struct vm *vm, struct err *e)
 {
-	return send_with(vm, "cont", NULL, -1, e);
+	return qemu_send(vm, "cont", NULL, e);
 }
 
 static int send_rate(struct vm *vm, struct err *e)
@@ -55,7 +60,7 @@ static int send_rate(struct vm *vm, struct err *e)
 	struct jx *args = jx_new_object();
 
 	jx_set_int(args, "max-bandwidth", STATE_RATE * 1024LL);
-	return send_with(vm, "migrate-set-parameters", args, -1, e);
+	return qemu_send(vm, "migrate-set-parameters", args, e);
 }
 
 static int send_file(struct vm *vm, struct err *e)
@@ -72,7 +77,7 @@ static int send_migration(struct vm *vm, const char *command, struct err *e)
 
 	vm->migrated = false;
 	jx_set_string(args, "uri", "fd:state");
-	return send_with(vm, command, args, -1, e);
+	return qemu_send(vm, command, args, e);
 }
 
 static int send_out(struct vm *vm, struct err *e)
@@ -87,24 +92,24 @@ static int send_in(struct vm *vm, struct err *e)
 
 static int send_quit(struct vm *vm, struct err *e)
 {
-	return send_with(vm, "quit", NULL, -1, e);
+	return qemu_send(vm, "quit", NULL, e);
 }
 
 /* A former host agent may have died while it saved. */
 static int send_cancel(struct vm *vm, struct err *e)
 {
-	return send_with(vm, "migrate_cancel", NULL, -1, e);
+	return qemu_send(vm, "migrate_cancel", NULL, e);
 }
 
 static int send_query(struct vm *vm, struct err *e)
 {
-	return send_with(vm, "query-status", NULL, -1, e);
+	return qemu_send(vm, "query-status", NULL, e);
 }
 
 static int press_button(struct vm *vm, struct err *e)
 {
 	vm->wake = clock_ms() + BUTTON_MS;
-	return send_with(vm, "system_powerdown", NULL, -1, e);
+	return qemu_send(vm, "system_powerdown", NULL, e);
 }
 
 /* The state fits the disk only until the machine runs. */
@@ -175,6 +180,12 @@ static const struct qemu_step restore_row[] = {
 	{ WAIT_NOTHING, drop_file, NULL },
 	{ WAIT_REPLY, send_cont, NULL },
 };
+static const struct qemu_step snapshot_row[] = {
+	{ WAIT_REPLY, qemu_job_begin, NULL },
+	{ WAIT_JOB, NULL, NULL },
+	{ WAIT_REPLY, qemu_job_query, qemu_job_take },
+	{ WAIT_REPLY, qemu_job_dismiss, NULL },
+};
 static const struct qemu_step powerdown_row[] = {
 	{ WAIT_REPLY, send_cont, NULL }, /* nobody hears the button while it stands still */
 	{ WAIT_EXIT, press_button, NULL },
@@ -188,13 +199,17 @@ static const struct {
 	size_t steps;
 	int64_t limit; /* ms */
 	enum vm_state after;
+	bool stays; /* after it: what it was before */
 } rows[OPS] = {
 	[OP_START] = { "start", ROW(start_row), 30000, VM_RUNNING },
-	[OP_ADOPT] = { "adopt", ROW(adopt_row), 5000, VM_OFF }, /* what take_status() found */
+	[OP_ADOPT] = { "adopt", ROW(adopt_row), 5000, .stays = true }, /* what take_status() found */
 	[OP_PAUSE] = { "pause", ROW(pause_row), 10000, VM_PAUSED },
 	[OP_RESUME] = { "resume", ROW(resume_row), 10000, VM_RUNNING },
 	[OP_SAVE] = { "save", ROW(save_row), 180000, VM_OFF },
 	[OP_RESTORE] = { "restore", ROW(restore_row), 60000, VM_RUNNING },
+	[OP_SNAPSHOT_CREATE] = { "make a snapshot of", ROW(snapshot_row), 600000, .stays = true },
+	[OP_SNAPSHOT_APPLY] = { "set back", ROW(snapshot_row), 600000, .stays = true },
+	[OP_SNAPSHOT_DELETE] = { "delete a snapshot of", ROW(snapshot_row), 600000, .stays = true },
 	[OP_POWERDOWN] = { "power down", ROW(powerdown_row), 200000, VM_OFF }, /* the host agent gives up before */
 	[OP_KILL] = { "end", ROW(kill_row), 2000, VM_OFF },
 };
@@ -233,7 +248,7 @@ void qemu_op_end(struct vm *vm)
 
 static void op_done(struct vm *vm)
 {
-	vm->state = vm->op == OP_ADOPT ? vm->before : rows[vm->op].after;
+	vm->state = rows[vm->op].stays ? vm->before : rows[vm->op].after;
 	qemu_op_end(vm);
 	vm_events_put(&vm->events, VM_EV_DONE, NULL);
 }
@@ -249,6 +264,14 @@ static void undo_save(struct vm *vm)
 	vm->state = vm->at ? VM_PAUSED : vm->before;
 }
 
+static void end_for(struct vm *vm, const struct err *why)
+{
+	vm->ending = true;
+	vm->failure = *why;
+	vm->deadline = -1;
+	vm_signal(vm->pidfd, vm->pid, SIGKILL);
+}
+
 void qemu_op_failed(struct vm *vm, const struct err *e)
 {
 	struct err said = *e;
@@ -257,13 +280,18 @@ void qemu_op_failed(struct vm *vm, const struct err *e)
 	switch (vm->op) {
 	case OP_START:
 	case OP_RESTORE:
-		vm->ending = true;
-		vm->failure = *e;
-		vm->deadline = -1;
-		vm_signal(vm->pidfd, vm->pid, SIGKILL);
+		end_for(vm, e);
 		return;
 	case OP_ADOPT:
 		qemu_let_go(vm);
+		break;
+	case OP_SNAPSHOT_APPLY:
+		/* Once it has begun the disk may be the old one and the memory anything. */
+		if (vm->at) {
+			end_for(vm, e);
+			return;
+		}
+		vm->state = vm->before;
 		break;
 	case OP_SAVE:
 		undo_save(vm);
@@ -316,7 +344,7 @@ static void run_steps(struct vm *vm)
 			return;
 		}
 		if (s->wait != WAIT_NOTHING && !(s->wait == WAIT_GREETING && vm->greeted) &&
-		    !(s->wait == WAIT_MIGRATION && vm->migrated))
+		    !(s->wait == WAIT_MIGRATION && vm->migrated) && !(s->wait == WAIT_JOB && vm->concluded))
 			return;
 		vm->at++;
 	}
@@ -375,6 +403,15 @@ static void on_migration(struct vm *vm, const struct jx *data)
 	}
 }
 
+static void on_job(struct vm *vm, const struct jx *data)
+{
+	if (strcmp(jx_string_or(data, "id", ""), vm->job) || strcmp(jx_string_or(data, "status", ""), "concluded"))
+		return;
+	vm->concluded = true;
+	if (waits_for(vm) == WAIT_JOB)
+		next_step(vm);
+}
+
 static void on_shutdown(struct vm *vm, const struct jx *data)
 {
 	if (!jx_bool_or(data, "guest", false))
@@ -401,8 +438,10 @@ static void on_stop(struct vm *vm, const struct jx *data)
 static void on_resume(struct vm *vm, const struct jx *data)
 {
 	(void)data;
-	if (vm->op == OP_NONE && vm->state == VM_PAUSED)
-		vm->state = VM_RUNNING;
+	if (vm->op != OP_NONE || vm->state != VM_PAUSED)
+		return;
+	vm->state = VM_RUNNING;
+	vm->went_on = true;
 }
 
 static const struct {
@@ -410,6 +449,7 @@ static const struct {
 	void (*fn)(struct vm *vm, const struct jx *data);
 } handlers[] = {
 	{ "MIGRATION", on_migration },
+	{ "JOB_STATUS_CHANGE", on_job },
 	{ "SHUTDOWN", on_shutdown },
 	{ "RESET", on_reset },
 	{ "STOP", on_stop },

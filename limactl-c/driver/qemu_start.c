@@ -50,7 +50,7 @@ static int connect_ours(struct vm *vm, bool fresh, struct err *e)
 	if (fd < 0)
 		return -1;
 	vm->qmp = qmp_new(fd);
-	vm->greeted = vm->ready = vm->output = vm->eof = vm->guest_off = vm->guest_reset = vm->status_known = false;
+	vm->greeted = vm->ready = vm->output = vm->eof = vm->guest_off = vm->guest_reset = vm->went_on = vm->status_known = false;
 	if (waitset_put(vm->waits, fd, false, e) < 0)
 		return -1;
 	/* A machine without a record of its console is one all the same. */
@@ -79,7 +79,7 @@ static pid_t spawn_qemu(struct vm *vm, const struct spawn *s, bool incoming, str
 	with.log = log;
 	with.new_session = true;
 	pid = spawner_start(vm->spawner, &with, e);
-	qemu_args_free(argv);
+	vm_args_free(argv);
 	if (pid < 0 && e->kind == ERR_NOTFOUND)
 		err_wrap(e, "QEMU is not installed (Debian: qemu-system-x86 or qemu-system-arm; Homebrew: qemu)");
 	return pid;
@@ -97,7 +97,8 @@ static void write_pid(const struct vm *vm)
 
 static int launch(struct vm *vm, struct spawn *s, bool incoming, struct err *e)
 {
-	if (listen_all(vm, s, e) < 0 || connect_ours(vm, !incoming, e) < 0)
+	if (listen_all(vm, s, e) < 0 || connect_ours(vm, !incoming, e) < 0 ||
+	    vm_shares_start(&vm->shares, vm->plan, vm->spawner, e) < 0)
 		return -1;
 	vm->pid = spawn_qemu(vm, s, incoming, e);
 	if (vm->pid < 0)
@@ -166,5 +167,6 @@ void qemu_put_away(struct vm *vm)
 	if (vm->console)
 		qemu_console_read(vm->console);
 	qemu_let_go(vm);
+	vm_shares_end(&vm->shares, vm->plan);
 	paths_remove_machine(vm->plan->dir);
 }

@@ -10,6 +10,7 @@
 #include "limactl-c/driver/disks.h"
 #include "limactl-c/driver/qemu_console.h"
 #include "limactl-c/driver/qmp.h"
+#include "limactl-c/driver/shares.h"
 #include "limactl-c/driver/waitset.h"
 
 enum qemu_op {
@@ -20,6 +21,9 @@ enum qemu_op {
 	OP_RESUME,
 	OP_SAVE,
 	OP_RESTORE,
+	OP_SNAPSHOT_CREATE,
+	OP_SNAPSHOT_APPLY,
+	OP_SNAPSHOT_DELETE,
 	OP_POWERDOWN,
 	OP_KILL,
 	OPS,
@@ -31,6 +35,7 @@ enum qemu_wait {
 	WAIT_GREETING,
 	WAIT_REPLY,     /* to the command it has sent; a refusal fails the operation */
 	WAIT_MIGRATION, /* completed, by event */
+	WAIT_JOB,       /* concluded, by event */
 	WAIT_SYNC,      /* the state's file is on the disk */
 	WAIT_EXIT,
 };
@@ -47,6 +52,7 @@ struct vm {
 	struct waitset *waits;
 	struct vm_events events;
 	struct vm_disks disks;
+	struct vm_shares shares; /* started by us; empty for a machine that was adopted */
 	enum vm_state state;
 
 	struct qmp *qmp;
@@ -60,6 +66,7 @@ struct vm {
 	bool eof;           /* QMP has ended: so has QEMU */
 	bool guest_off;     /* the guest asked for the end */
 	bool guest_reset;   /* it has reset the machine, which is not told yet */
+	bool went_on;       /* by somebody else's word, which is not told yet */
 	off_t log_from;     /* where this QEMU's part of driver.stderr.log begins */
 
 	enum qemu_op op;
@@ -73,7 +80,9 @@ struct vm {
 	bool greeted, ready;  /* QMP: has spoken; takes commands */
 	bool ending;          /* QEMU was killed for failure, which is reported when it is gone */
 	struct err failure;
-	char *path;           /* of the state's file */
+	char job[48];         /* the name of the job that was begun last */
+	bool concluded;       /* it is over, well or not */
+	char *path;           /* of the state's file; of a snapshot: its tag */
 	int state_fd;         /* of it, -1 = none */
 	int sync_fd;          /* end of a pipe from the process that syncs it, -1 = none */
 	pid_t sync_pid;
@@ -87,6 +96,15 @@ void qemu_op_time(struct vm *vm, int64_t now);    /* deadline or wake has passed
 void qemu_op_gone(struct vm *vm, const struct err *why); /* QEMU has ended and everything of it was put away */
 void qemu_op_end(struct vm *vm);                  /* forgets the operation's things */
 void qemu_op_failed(struct vm *vm, const struct err *e);
+
+/* Sends a command, whose reply the step waits for; takes args (may be NULL). */
+int qemu_send(struct vm *vm, const char *command, struct jx *args, struct err *e);
+
+/* qemu_jobs.c: steps of a snapshot. */
+int qemu_job_begin(struct vm *vm, struct err *e);
+int qemu_job_query(struct vm *vm, struct err *e);
+int qemu_job_take(struct vm *vm, const struct jx *data, struct err *e); /* how it ended */
+int qemu_job_dismiss(struct vm *vm, struct err *e);
 
 /* qemu_sync.c: an fsync that does not make us wait. */
 int qemu_sync_begin(struct vm *vm, struct err *e);

@@ -18,10 +18,9 @@ static void forget_style(struct ynode *n)
 }
 
 /* The value as a node for the emitters. */
-static struct ynode *to_node(struct run *r, const struct value *v)
+static const struct ynode *to_node(struct run *r, const struct value *v)
 {
 	auto_buf text = run_buffer();
-	struct ynode *copy;
 
 	switch (v->kind) {
 	case VALUE_NONE:
@@ -39,9 +38,7 @@ static struct ynode *to_node(struct run *r, const struct value *v)
 	case VALUE_STRING:
 		return yn_scalar(r->pool, YN_STRING, v->s, v->len);
 	default:
-		copy = yn_copy(r->pool, v->node);
-		forget_style(copy);
-		return copy;
+		return v->node;
 	}
 }
 
@@ -55,10 +52,13 @@ int call_json(struct run *r, const struct function *f, const struct value *v, si
 
 int call_yaml(struct run *r, const struct function *f, const struct value *v, size_t n, struct value *out)
 {
+	struct ynode *plain = yn_copy(r->pool, to_node(r, v));
 	auto_buf b = run_buffer();
 
 	(void)f, (void)n;
-	if (buf_adds(&b, "---\n") < 0 || yn_emit(to_node(r, v), &b) < 0)
+	if (plain->kind == YN_LIST || plain->kind == YN_MAP)
+		forget_style(plain);
+	if (buf_adds(&b, "---\n") < 0 || yn_emit(plain, &b) < 0)
 		return run_no_room(r);
 	if (b.data[b.len - 1] == '\n')
 		b.len--;

@@ -14,7 +14,7 @@
 #include "limactl-c/hostagent/logs.h"
 #include "limactl-c/store/paths.h"
 
-enum { LOGS_EVERY = 4 }; /* rounds of the loop between two looks at the size of the logs */
+enum { LOGS_EVERY_MS = 500 }; /* between two looks at the size of the logs, while something happens */
 
 /* --- what the guest agent says --- */
 
@@ -22,23 +22,28 @@ static int on_connect(void *ctx, struct err *e)
 {
 	struct ha *ha = ctx;
 
-	return vmctl_carrier(ha->vm, e);
+	return ha->plan->ssh_key ? agentless_carrier(&ha->agentless, ha->plan, ha->spawner, e) : vmctl_carrier(ha->vm, e);
 }
 
 static void on_up(void *ctx, bool resumed)
 {
 	struct ha *ha = ctx;
 
-	log_info("the guest agent answers%s", resumed ? " again" : "");
+	log_info("the guest%s answers%s", ha->plan->ssh_key ? "'s SSH server" : " agent", resumed ? " again" : "");
 	guest_send_time(ha->guest); /* the queue is empty: nothing was sent over this link yet */
 	if (!ha->agent_known)
 		ha->answered = clock_ms();
 	ha->agent_known = true;
 	ha->resets = 0;
-	if (!resumed)
+	if (!resumed) {
 		troubles_forget(ha->troubles);
+		sockets_tell(ha->sockets, ha->guest);
+		resolve_agent(ha->resolve);
+		file_events_agent(ha->file_events);
+	}
 	harvester_answered(ha->harvester);
 	ready_agent(ha->ready, resumed);
+	sshfs_up(ha->sshfs, resumed); /* whatever changes by that counts for what was begun anew above */
 }
 
 static void on_down(void *ctx)
@@ -54,7 +59,10 @@ static int message_info(struct ha *ha, const uint8_t *body, size_t len)
 
 static int message_ports(struct ha *ha, const uint8_t *body, size_t len)
 {
-	return ha->state == HA_STOPPING ? 0 : publish_message(ha->publish, body, len);
+	if (ha->state == HA_STOPPING)
+		return 0;
+	sockets_retry(ha->sockets);
+	return publish_message(ha->publish, body, len);
 }
 
 static int message_provision(struct ha *ha, const uint8_t *body, size_t len)
@@ -74,7 +82,26 @@ static int message_trouble(struct ha *ha, const uint8_t *body, size_t len)
 
 static int message_boot(struct ha *ha, const uint8_t *body, size_t len)
 {
+	struct ap_boot v;
+
+	if (ap_boot_unpack(&v, body, len) == 0 && v.phase == AP_BOOT_DONE)
+		sshfs_provisioned(ha->sshfs);
 	return ready_boot(ha->ready, body, len);
+}
+
+static int message_clock(struct ha *ha, const uint8_t *body, size_t len)
+{
+	return guest_answer_clock(ha->guest, body, len);
+}
+
+static int message_mounted(struct ha *ha, const uint8_t *body, size_t len)
+{
+	return sshfs_message(ha->sshfs, body, len);
+}
+
+static int message_host_keys(struct ha *ha, const uint8_t *body, size_t len)
+{
+	return ssh_message(ha->ssh, body, len);
 }
 
 static const struct {
@@ -86,6 +113,9 @@ static const struct {
 	{ AP_MSG_PROVISION, message_provision },
 	{ AP_MSG_BOOT, message_boot },
 	{ AP_MSG_TROUBLE, message_trouble },
+	{ AP_MSG_CLOCK, message_clock },
+	{ AP_MSG_HOST_KEYS, message_host_keys },
+	{ AP_MSG_MOUNTED, message_mounted },
 };
 
 static int on_message(void *ctx, unsigned type, const uint8_t *body, size_t len)
@@ -97,11 +127,19 @@ static int on_message(void *ctx, unsigned type, const uint8_t *body, size_t len)
 	return 0; /* of a newer guest agent */
 }
 
+static void on_open(void *ctx, struct mux_stream *m, const uint8_t *request, size_t len)
+{
+	struct ha *ha = ctx;
+
+	sockets_open(ha->sockets, m, request, len);
+}
+
 static const struct guest_ops guest_ops = {
 	.connect = on_connect,
 	.up = on_up,
 	.down = on_down,
 	.message = on_message,
+	.open = on_open,
 };
 
 /* --- for the control socket --- */
@@ -111,6 +149,8 @@ struct jx *ha_info(const struct ha *ha)
 	struct jx *o = jx_new_object();
 
 	jx_set_int(o, "sshLocalPort", ha->plan->ssh_port);
+	if (ha->names)
+		jx_set_int(o, "dnsLocalPort", ha->plan->dns_port);
 	return o;
 }
 
@@ -138,6 +178,22 @@ struct jx *ha_errors(const struct ha *ha)
 	return list;
 }
 
+static struct jx *forwards(const struct ha *ha, bool counted)
+{
+	struct jx *list = publish_json(ha->publish, counted);
+
+	sockets_json(ha->sockets, list, counted);
+	return list;
+}
+
+struct jx *ha_forwards(const struct ha *ha)
+{
+	struct jx *o = jx_new_object();
+
+	jx_set(o, "forwards", forwards(ha, true));
+	return o;
+}
+
 struct jx *ha_status(const struct ha *ha)
 {
 	struct jx *o = jx_new_object(), *waiting = jx_new_array(), *errors = ha_errors(ha);
@@ -149,9 +205,16 @@ struct jx *ha_status(const struct ha *ha)
 	jx_set_bool(o, "degraded", jx_count(errors) > 0);
 	jx_set(o, "errors", errors);
 	jx_set(o, "waiting", waiting);
-	jx_set(o, "ports", publish_json(ha->publish));
+	jx_set(o, "ports", forwards(ha, false));
+	if (ha->names)
+		jx_set(o, "names", names_json(ha->names));
+	if (ha->plan->dns_address)
+		jx_set(o, "resolver", resolve_json(ha->resolve));
+	if (ha->plan->ssh_port)
+		jx_set(o, "ssh", ssh_json(ha->ssh));
 	jx_set_int(o, "connections", (int64_t)conns_count(ha->conns));
 	jx_set(o, "agent", agent_json(ha));
+	jx_set(o, "idle", idle_json(ha->idle));
 	return o;
 }
 
@@ -177,18 +240,30 @@ void ha_exec(struct ha *ha, int fd, const void *early, size_t early_len)
 
 	if (n < 0)
 		abort(); /* it is of one fixed size */
-	conn_start(ha->conns, fd, true, request, (size_t)n, early, early_len);
+	conn_start(ha->conns, NULL, fd, CONN_JOB, request, (size_t)n, early, early_len);
+}
+
+int ha_tunnel(struct ha *ha, uint16_t port, struct err *e)
+{
+	if (ha->plan->ssh_key)
+		return err_set(e, ERR_STATE, "the guest has no agent of ours, which SOCKS needs: ssh -F %s/ssh.config -N -D %u %s does it",
+			       ha->plan->dir, port ? port : 1080, ha->plan->hostname);
+	return tunnel_open(ha->tunnels, port, e);
 }
 
 /* --- the whole --- */
 
 static void before_wait(void *ctx)
 {
-	static unsigned rounds;
+	static int64_t looked;
 	struct ha *ha = ctx;
 
+	idle_look(ha->idle);
+	/* Who comes while the machine sleeps, or goes to sleep, waits. */
+	guest_hurry(ha->guest, ha->state == HA_RUNNING && ha->op == VMCTL_NONE);
 	guest_flush(ha->guest);
-	if (++rounds % LOGS_EVERY == 0) {
+	if (clock_ms() - looked >= LOGS_EVERY_MS) {
+		looked = clock_ms();
 		auto_free char *out = path_in(ha->plan->dir, PATH_HA_STDOUT);
 		auto_free char *err = path_in(ha->plan->dir, PATH_HA_STDERR);
 
@@ -204,14 +279,15 @@ static int open_sockets(struct ha *ha, struct err *e)
 	ha->api = api_new(ha->loop, ha, path, e);
 	if (!ha->api)
 		return -1;
-	for (size_t i = 0; i < ha->plan->sockets; i++) {
-		const struct plan_socket *s = &ha->plan->socket[i];
+	ha->sockets = sockets_new(ha->loop, ha->conns, ha->events, ha->plan, e);
+	return ha->sockets ? 0 : -1;
+}
 
-		ha->sock[i] = listen_unix(ha->loop, ha->conns, s->host_path, s->guest_path, e);
-		if (!ha->sock[i])
-			return err_wrap(e, "forwarded socket");
-	}
-	return 0;
+static bool guest_is_awake(void *ctx)
+{
+	const struct ha *ha = ctx;
+
+	return ha->state == HA_STARTING || ha->state == HA_RUNNING;
 }
 
 /* "rm -rf" of the folder: nobody could reach the machine any more, and what we remove at the end might be another's. */
@@ -235,19 +311,29 @@ static int set_up(struct ha *ha, struct err *e)
 	if (!ha->guest)
 		return -1;
 	ha->conns = conns_new(ha->loop, ha->guest);
-	ha->publish = publish_new(ha->loop, ha->conns, ha->events, ha->plan, e);
+	ha->tunnels = tunnels_new(ha->loop, ha->conns);
+	ha->publish = publish_new(ha->loop, ha->guest, ha->conns, ha->events, ha->plan, e);
 	if (!ha->publish)
 		return -1;
+	ha->ssh = ssh_new(ha->loop, ha->conns, ha->plan);
 	ha->edits = edits_new(ha->loop, ha->guest, ha->plan);
 	ha->harvester = harvester_new(ha->guest, ha->plan);
+	ha->resolve = resolve_new(ha->loop, ha->guest, ha->spawner, ha->plan);
+	ha->file_events = file_events_new(ha->loop, ha->guest, ha->spawner, ha->plan, ha->troubles);
+	ha->sshfs = sshfs_new(&(struct sshfs_world){ ha->loop, ha->guest, ha->conns, ha->spawner, ha->troubles, ha->plan,
+						     life_ready, ha });
 	ha->ready = ready_new(ha->loop, ha->guest, ha->plan, life_ready, ha);
+	ready_mounts(ha->ready, ha->sshfs);
 	ha->vm = vmctl_new(ha->loop, ha->driver, ha->plan, ha->spawner, life_event, ha, e);
 	if (!ha->vm || open_sockets(ha, e) < 0)
 		return -1;
+	ha->names = names_new(ha->loop, ha->guest, ha->publish, ha->plan, guest_is_awake, ha);
+	ha->idle = idle_new(ha);
 	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
 		loop_on_signal(ha->loop, ends[i], life_signal, ha);
 	loop_before_wait(ha->loop, before_wait, ha);
 	ha->lock_change = change_new(ha->loop, lock, on_lock_changed, ha);
+	ha->clock = hostclock_new(ha->loop, life_tell_time, ha);
 	return 0;
 }
 
@@ -265,7 +351,6 @@ struct ha *ha_new(const struct plan *plan, const struct vm_driver *driver, struc
 	ha->events = events_new(ha->loop, ready_fd, plan->ssh_port);
 	ha->errors = jx_new_array();
 	ha->troubles = troubles_new();
-	ha->sock = xcalloc(plan->sockets, sizeof(*ha->sock));
 	return ha;
 }
 
@@ -296,23 +381,30 @@ int ha_run(struct ha *ha)
 
 void ha_free(struct ha *ha)
 {
-	for (size_t i = 0; i < ha->plan->sockets; i++)
-		listen_free(ha->sock[i]);
-	free(ha->sock);
+	sockets_free(ha->sockets);
 	api_free(ha->api);
 	ready_free(ha->ready);
 	edits_free(ha->edits);
 	harvester_free(ha->harvester);
+	names_free(ha->names);
+	idle_free(ha->idle);
+	resolve_free(ha->resolve);
+	file_events_free(ha->file_events);
+	sshfs_free(ha->sshfs);
 	publish_free(ha->publish);
+	tunnels_free(ha->tunnels);
+	ssh_free(ha->ssh);
 	conns_free(ha->conns);
 	guest_free(ha->guest);
 	vmctl_free(ha->vm);
 	events_free(ha->events);
 	deadline_free(ha->end_deadline);
 	change_free(ha->lock_change);
+	hostclock_free(ha->clock);
 	loop_free(ha->loop);
 	jx_free(ha->errors);
 	troubles_free(ha->troubles);
+	free(ha->snapshot.tag);
 	if (ha->lock >= 0)
 		close(ha->lock);
 	free(ha);

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "lib/err.h"
 #include "limactl-c/base/jsonx.h"
@@ -22,7 +23,16 @@ void ha_free(struct ha *ha);
 
 /* --- for the control socket --- */
 
-enum ha_command { HA_PAUSE, HA_RESUME, HA_SAVE, HA_RESTORE, HA_STOP, HA_COMMANDS };
+enum ha_command {
+	HA_PAUSE, HA_RESUME, HA_SAVE, HA_RESTORE, HA_WAKE, HA_SNAPSHOT_CREATE, HA_SNAPSHOT_APPLY, HA_SNAPSHOT_DELETE, HA_STOP, HA_COMMANDS,
+};
+
+struct ha_order {
+	enum ha_command cmd;
+	bool force;      /* HA_STOP */
+	bool until_used; /* HA_PAUSE, HA_SAVE: the next use wakes it up; else it waits for a command */
+	const char *tag; /* HA_SNAPSHOT_* */
+};
 
 /* Somebody who waits for a command to be carried out. done is called once, possibly before ha_command() returns; status
  * is one of HTTP, text is the state's word with 200, else a sentence. */
@@ -31,14 +41,17 @@ struct ha_waiter {
 	struct ha_waiter *next;
 };
 
-void ha_command(struct ha *ha, enum ha_command cmd, bool force, struct ha_waiter *w);
+void ha_command(struct ha *ha, const struct ha_order *o, struct ha_waiter *w); /* o is borrowed for the call */
 struct jx *ha_info(const struct ha *ha);
 struct jx *ha_status(const struct ha *ha);
+struct jx *ha_forwards(const struct ha *ha); /* every forward, with what went through it */
 struct jx *ha_errors(const struct ha *ha); /* array of sentences: why it is degraded */
 void ha_subscribe(struct ha *ha, int fd); /* event lines; fd is taken */
 /* NULL when commands can be run in the guest, else why not, with the status to answer. */
 const char *ha_exec_refusal(const struct ha *ha, int *status);
 /* Relays fd, which is taken, to a command stream of the guest; early as for conn_start(). */
 void ha_exec(struct ha *ha, int fd, const void *early, size_t early_len);
+/* A SOCKS port for connections that leave from the guest, as tunnel_open() says; to be asked when commands can be run. */
+int ha_tunnel(struct ha *ha, uint16_t port, struct err *e);
 
 #endif

@@ -8,15 +8,16 @@
 
 #include "lib/buf.h"
 #include "lib/cleanup.h"
+#include "lib/list.h"
 #include "limactl-c/base/jsonx.h"
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
+#include "limactl-c/hostagent/acceptor.h"
 #include "limactl-c/hostagent/http.h"
-#include "limactl-c/hostagent/listen.h"
+#include "limactl-c/store/paths.h"
 
 enum {
 	REQUESTS_MAX = 128, /* at once; event readers and commands in the guest do not count */
-	ANSWER_MAX = 4 << 20,
 	READ_SIZE = 4096,
 };
 
@@ -24,16 +25,15 @@ struct api {
 	struct loop *loop;
 	struct ha *ha;
 	char *path;
-	int fd;
-	struct watch *watch;
-	struct request *first;
+	struct acceptor *acceptor; /* NULL once it is closed */
+	struct node list; /* the oldest first */
 	size_t requests;
 };
 
 struct request {
 	struct ha_waiter waiter; /* first */
 	struct api *api;
-	struct request *next, *prev;
+	struct node in_list;
 	int fd;
 	struct watch *watch;
 	struct buf in, out;
@@ -54,9 +54,7 @@ static void request_free(struct request *rq)
 		close(rq->fd);
 	buf_free(&rq->in);
 	buf_free(&rq->out);
-	*(rq->prev ? &rq->prev->next : &a->first) = rq->next;
-	if (rq->next)
-		rq->next->prev = rq->prev;
+	list_del(&rq->in_list);
 	a->requests--;
 	free(rq);
 }
@@ -95,7 +93,7 @@ static void answer_json(struct request *rq, int status, const struct jx *v)
 	auto_free char *text = jx_dump(v);
 
 	if (http_answer(&rq->out, status, text) < 0)
-		abort(); /* the largest status, of all ports, is far below ANSWER_MAX */
+		abort(); /* the largest status, of all ports, is far below PATH_HA_ANSWER_MAX */
 	flush(rq);
 }
 
@@ -121,6 +119,15 @@ static void get_info(struct request *rq, const struct http_request *h, const str
 static void get_status(struct request *rq, const struct http_request *h, const struct handler *row)
 {
 	auto_jx *o = ha_status(rq->api->ha);
+
+	(void)h;
+	(void)row;
+	answer_json(rq, 200, o);
+}
+
+static void get_forwards(struct request *rq, const struct http_request *h, const struct handler *row)
+{
+	auto_jx *o = ha_forwards(rq->api->ha);
 
 	(void)h;
 	(void)row;
@@ -162,6 +169,31 @@ static void post_exec(struct request *rq, const struct http_request *h, const st
 	request_free(rq);
 }
 
+static void post_tunnel(struct request *rq, const struct http_request *h, const struct handler *row)
+{
+	struct ha *ha = rq->api->ha;
+	struct err e = { 0 };
+	auto_jx *asked = h->body_len ? jx_parse(h->body, h->body_len, "the request's body", &e) : jx_new_object();
+	auto_jx *o = jx_new_object();
+	int status = 0;
+	const char *why = ha_exec_refusal(ha, &status);
+	int64_t port = asked ? jx_int_or(asked, "port", 0) : -1;
+	int got;
+
+	(void)row;
+	if (why) {
+		answer_error(rq, status, why);
+	} else if (port < 0 || port > UINT16_MAX) {
+		answer_error(rq, 400, asked ? "there is no such port" : e.msg);
+	} else if ((got = ha_tunnel(ha, (uint16_t)port, &e)) < 0) {
+		answer_error(rq, 409, e.msg);
+	} else {
+		jx_set_string(o, "type", "socks");
+		jx_set_int(o, "port", got);
+		answer_json(rq, 200, o);
+	}
+}
+
 static void on_command_done(struct ha_waiter *w, int status, const char *text)
 {
 	struct request *rq = (struct request *)w;
@@ -175,6 +207,7 @@ static void post_command(struct request *rq, const struct http_request *h, const
 {
 	struct err e = { 0 };
 	auto_jx *o = h->body_len ? jx_parse(h->body, h->body_len, "the request's body", &e) : jx_new_object();
+	struct ha_order order;
 
 	if (!o) {
 		answer_error(rq, 400, e.msg);
@@ -182,18 +215,26 @@ static void post_command(struct request *rq, const struct http_request *h, const
 	}
 	watch_set(rq->watch, 0);
 	rq->waiter.done = on_command_done;
-	ha_command(rq->api->ha, row->command, jx_bool_or(o, "force", false), &rq->waiter);
+	order = (struct ha_order){ row->command, jx_bool_or(o, "force", false), jx_bool_or(o, "untilUsed", false),
+				   jx_string_or(o, "tag", "") };
+	ha_command(rq->api->ha, &order, &rq->waiter);
 }
 
 static const struct handler handlers[] = {
 	{ "GET", "/v1/info", get_info, 0 },
 	{ "GET", "/v1/status", get_status, 0 },
+	{ "GET", "/v1/forwards", get_forwards, 0 },
 	{ "GET", "/v1/events", get_events, 0 },
 	{ "POST", "/v1/exec", post_exec, 0 },
+	{ "POST", "/v1/tunnel", post_tunnel, 0 },
 	{ "POST", "/v1/pause", post_command, HA_PAUSE },
 	{ "POST", "/v1/resume", post_command, HA_RESUME },
 	{ "POST", "/v1/save", post_command, HA_SAVE },
 	{ "POST", "/v1/restore", post_command, HA_RESTORE },
+	{ "POST", "/v1/wake", post_command, HA_WAKE },
+	{ "POST", "/v1/snapshot/create", post_command, HA_SNAPSHOT_CREATE },
+	{ "POST", "/v1/snapshot/apply", post_command, HA_SNAPSHOT_APPLY },
+	{ "POST", "/v1/snapshot/delete", post_command, HA_SNAPSHOT_DELETE },
 	{ "POST", "/v1/stop", post_command, HA_STOP },
 };
 
@@ -263,35 +304,27 @@ static void on_request(void *ctx, unsigned events)
  * that hang would keep out everybody, even who wants to stop the instance. */
 static void drop_oldest(struct api *a)
 {
-	struct request *oldest = NULL;
+	struct node *n = a->list.next;
 
-	for (struct request *rq = a->first; rq; rq = rq->next)
-		if (!rq->waiter.done)
-			oldest = rq;
-	if (oldest)
-		request_free(oldest);
+	while (n != &a->list && list_item(n, struct request, in_list)->waiter.done)
+		n = n->next;
+	if (n != &a->list)
+		request_free(list_item(n, struct request, in_list));
 }
 
-static void on_connection(void *ctx, unsigned events)
+static void on_connection(void *ctx, int fd)
 {
 	struct api *a = ctx;
-	int fd = listen_next(a->fd);
 	struct request *rq;
 
-	(void)events;
-	if (fd < 0)
-		return;
 	if (a->requests >= REQUESTS_MAX)
 		drop_oldest(a);
 	rq = xcalloc(1, sizeof(*rq));
 	rq->api = a;
 	rq->fd = fd;
 	rq->in.max = HTTP_HEAD_MAX + HTTP_BODY_MAX + READ_SIZE;
-	rq->out.max = ANSWER_MAX;
-	rq->next = a->first;
-	if (rq->next)
-		rq->next->prev = rq;
-	a->first = rq;
+	rq->out.max = PATH_HA_ANSWER_MAX;
+	list_add(&a->list, &rq->in_list);
 	a->requests++;
 	rq->watch = watch_new(a->loop, fd, on_request, rq);
 	if (!rq->watch)
@@ -310,22 +343,19 @@ struct api *api_new(struct loop *l, struct ha *ha, const char *path, struct err 
 	if (fd < 0)
 		return NULL;
 	a = xcalloc(1, sizeof(*a));
-	*a = (struct api){ .loop = l, .ha = ha, .path = xstrdup(path), .fd = fd };
-	a->watch = watch_new(l, fd, on_connection, a);
-	if (!a->watch)
-		abort(); /* a socket can always be watched */
-	watch_set(a->watch, WATCH_READ);
+	*a = (struct api){ .loop = l, .ha = ha, .path = xstrdup(path) };
+	list_init(&a->list);
+	a->acceptor = acceptor_new(l, fd, on_connection, a);
+	acceptor_start(a->acceptor);
 	return a;
 }
 
 void api_close(struct api *a)
 {
-	if (!a || a->fd < 0)
+	if (!a || !a->acceptor)
 		return;
-	watch_free(a->watch);
-	a->watch = NULL;
-	close(a->fd);
-	a->fd = -1;
+	acceptor_free(a->acceptor);
+	a->acceptor = NULL;
 	unlink(a->path);
 }
 
@@ -334,8 +364,8 @@ void api_free(struct api *a)
 	if (!a)
 		return;
 	api_close(a);
-	while (a->first)
-		request_free(a->first);
+	while (!list_empty(&a->list))
+		request_free(list_item(a->list.next, struct request, in_list));
 	free(a->path);
 	free(a);
 }

@@ -8,8 +8,11 @@
 #include <unistd.h>
 
 #include "lib/buf.h"
+#include "lib/clock.h"
+#include "lib/list.h"
 #include "lib/sock.h"
 #include "limactl-c/base/mem.h"
+#include "limactl-c/hostagent/docker_api.h"
 
 /* The stream's buffer grows to hold one read: a whole window for a few bytes would be a waste. */
 enum { READ_MAX = 64 * 1024 };
@@ -17,19 +20,24 @@ enum { READ_MAX = 64 * 1024 };
 struct conns {
 	struct loop *loop;
 	struct guest *guest;
-	struct conn *first;
+	struct node list;
 	size_t count;
 };
 
 struct conn {
 	struct stream st; /* first: a stream is cast to its connection */
 	struct conns *all;
-	struct conn *next, *prev;
+	struct node in_list;
+	struct tally *tally; /* may be NULL */
 	int fd; /* -1 once both directions have ended */
 	struct watch *watch;
 	struct buf early; /* bytes of the client that wait for the stream */
-	bool job;         /* see conn_start() */
+	enum conn_kind kind;
+	struct docker_api *docker; /* of CONN_DOCKER, else NULL */
+	bool works;       /* … a request is counted as under way */
+	struct use_asker asker;
 	bool in_ended;    /* the client will send no more */
+	bool broken;      /* writing has told of the reset, so that reading tells of an end */
 	bool out_ended;   /* the guest's end was passed on */
 	bool in_blocked;  /* the stream takes no more for now */
 	bool out_blocked; /* the client takes no more for now */
@@ -41,6 +49,73 @@ static struct conn *conn_of(struct stream *st)
 {
 	return (struct conn *)st;
 }
+
+/* --- what of it is use of the guest --- */
+
+static struct use *use_of(struct conn *c)
+{
+	return guest_use(c->all->guest);
+}
+
+static bool is_command(const struct conn *c)
+{
+	return c->kind == CONN_JOB || c->kind == CONN_LOGIN;
+}
+
+static void count_requests(struct conn *c, bool works)
+{
+	if (works != c->works)
+		use_of(c)->requests += works ? 1 : (size_t)-1;
+	c->works = works;
+}
+
+static void note_asked(struct conn *c, const void *p, size_t n)
+{
+	use_note(use_of(c), USE_STREAM);
+	if (c->docker) {
+		docker_api_asked(c->docker, p, n);
+		count_requests(c, docker_api_works(c->docker));
+	}
+	if (!c->docker || !docker_api_is_http(c->docker))
+		use_asked(use_of(c), &c->asker);
+}
+
+static void note_answered(struct conn *c, const void *p, size_t n)
+{
+	use_note(use_of(c), USE_STREAM);
+	use_answered(&c->asker);
+	if (!c->docker)
+		return;
+	docker_api_answered(c->docker, p, n);
+	count_requests(c, docker_api_works(c->docker));
+}
+
+/* It is there, or gone. */
+static void note_begun(struct conn *c)
+{
+	static const enum use_kind kinds[] = {
+		[CONN_SOCKET] = USE_SOCKET, [CONN_PORT] = USE_PORT, [CONN_DOCKER] = USE_SOCKET,
+		[CONN_LOGIN] = USE_COMMAND, [CONN_JOB] = USE_COMMAND,
+	};
+
+	if (c->kind == CONN_DOCKER)
+		c->docker = xcalloc(1, sizeof(*c->docker));
+	if (is_command(c))
+		use_of(c)->commands++;
+	use_note(use_of(c), kinds[c->kind]);
+}
+
+static void note_gone(struct conn *c)
+{
+	use_answered(&c->asker);
+	count_requests(c, false);
+	free(c->docker);
+	if (is_command(c))
+		use_of(c)->commands--;
+	use_of(c)->last = clock_ms(); /* nobody wants anything of it, but quiet begins now */
+}
+
+/* --- ends --- */
 
 static void close_fd(struct conn *c)
 {
@@ -55,12 +130,14 @@ static void conn_free(struct conn *c)
 {
 	struct conns *cs = c->all;
 
+	note_gone(c);
 	close_fd(c);
 	buf_free(&c->early);
-	*(c->prev ? &c->prev->next : &cs->first) = c->next;
-	if (c->next)
-		c->next->prev = c->prev;
+	list_del(&c->in_list);
 	cs->count--;
+	if (c->tally)
+		c->tally->now--;
+	tally_drop(c->tally);
 	free(c);
 }
 
@@ -75,17 +152,22 @@ static void conn_abort(struct conn *c, enum mux_reset_code code)
 
 static void update(struct conn *c)
 {
+	unsigned events;
+
 	if (c->fd < 0)
 		return;
 	if (c->in_ended && c->out_ended) {
 		close_fd(c); /* closed() follows when the guest has taken everything */
 		return;
 	}
-	watch_set(c->watch, (c->st.mux && !c->in_ended && !c->in_blocked ? WATCH_READ : 0) |
-				    (c->job && c->in_blocked ? WATCH_HANGUP : 0) | (c->out_blocked ? WATCH_WRITE : 0));
+	events = (c->st.mux && !c->in_ended && !c->in_blocked ? WATCH_READ : 0) |
+		 (c->kind == CONN_JOB && c->in_blocked ? WATCH_HANGUP : 0) | (c->out_blocked ? WATCH_WRITE : 0);
+	if (!events)
+		watch_breaks(c->watch);
+	watch_set(c->watch, events);
 }
 
-/* Client to guest. -1: c is gone. */
+/* Client to guest. 1: there may be more, 0: not now, -1: c is gone. */
 static int pump_in(struct conn *c)
 {
 	size_t n = READ_MAX;
@@ -99,17 +181,32 @@ static int pump_in(struct conn *c)
 	do
 		k = read(c->fd, p, n);
 	while (k < 0 && errno == EINTR);
-	mux_tx_commit(c->st.mux, k > 0 ? (size_t)k : 0); /* nothing: the place is given back */
 	if (k > 0)
-		return 0;
-	if (k == 0) {
+		note_asked(c, p, (size_t)k);
+	mux_tx_commit(c->st.mux, k > 0 ? (size_t)k : 0); /* nothing: the place is given back */
+	if (k > 0) {
+		if (c->tally)
+			c->tally->to_guest += (uint64_t)k;
+		return 1;
+	}
+	if (k == 0 && !c->broken) {
 		c->in_ended = true;
 		mux_finish(c->st.mux);
-	} else if (errno != EAGAIN) {
+	} else if (k == 0 || errno != EAGAIN) {
 		conn_abort(c, MUX_RESET_ABORT);
 		return -1;
 	}
 	return 0;
+}
+
+/* What the client sent before its connection broke is passed on, if the stream has room. -1: c is gone. */
+static int pump_rest(struct conn *c)
+{
+	int more = 1;
+
+	while (more > 0 && c->st.mux && !c->in_ended)
+		more = pump_in(c);
+	return more < 0 ? -1 : 0;
 }
 
 /* Guest to client. -1: c is gone. */
@@ -123,12 +220,17 @@ static int pump_out(struct conn *c)
 		ssize_t k = send(c->fd, p, n, MSG_NOSIGNAL);
 
 		if (k >= 0) {
+			note_answered(c, p, (size_t)k);
 			mux_consume(c->st.mux, (size_t)k);
+			if (c->tally)
+				c->tally->to_host += (uint64_t)k;
 		} else if (errno == EAGAIN) {
 			c->out_blocked = true;
 			return 0;
 		} else if (errno != EINTR) {
-			conn_abort(c, MUX_RESET_ABORT);
+			c->broken = true;
+			if (pump_rest(c) == 0)
+				conn_abort(c, MUX_RESET_ABORT);
 			return -1;
 		}
 	}
@@ -139,14 +241,28 @@ static int pump_out(struct conn *c)
 	return 0;
 }
 
+/* Whether the connection is broken, and c gone. A unix socket tells no error when its peer has closed: while there is no
+ * stream to say the end to, it is one. */
+static bool broke(struct conn *c)
+{
+	if (pump_rest(c) < 0)
+		return true;
+	if (!sock_error(c->fd) && c->st.mux)
+		return false;
+	conn_abort(c, MUX_RESET_ABORT);
+	return true;
+}
+
 static void on_fd(void *ctx, unsigned events)
 {
 	struct conn *c = ctx;
 
-	if ((events & WATCH_HANGUP) || ((events & WATCH_ERROR) && sock_error(c->fd))) {
+	if (events & WATCH_HANGUP) {
 		conn_abort(c, MUX_RESET_ABORT);
 		return;
 	}
+	if ((events & WATCH_ERROR) && broke(c))
+		return;
 	if ((events & (WATCH_READ | WATCH_ERROR)) && !c->in_ended && pump_in(c) < 0)
 		return;
 	if ((events & (WATCH_WRITE | WATCH_ERROR)) && pump_out(c) < 0)
@@ -159,9 +275,13 @@ static void on_opened(struct stream *st)
 	struct conn *c = conn_of(st);
 
 	/* A new stream has room for a whole window, which is more than early ever holds. */
+	if (c->early.len)
+		note_asked(c, c->early.data, c->early.len);
 	mux_write(st->mux, c->early.data, c->early.len);
 	buf_free(&c->early);
-	update(c);
+	/* Most clients speak first, and have by now: so the guest wakes up once for both. */
+	if (pump_in(c) >= 0)
+		update(c);
 }
 
 static void on_readable(struct stream *st)
@@ -203,34 +323,62 @@ static const struct stream_ops conn_ops = {
 	.closed = on_closed,
 };
 
-void conn_start(struct conns *cs, int fd, bool job, const uint8_t *request, size_t len, const void *early,
-		size_t early_len)
+static struct conn *conn_new(struct conns *cs, struct tally *t, int fd, enum conn_kind kind)
 {
 	struct conn *c = xcalloc(1, sizeof(*c));
 
 	c->st.ops = &conn_ops;
 	c->all = cs;
 	c->fd = fd;
-	c->job = job;
+	c->kind = kind;
+	c->tally = tally_keep(t);
+	if (t) {
+		t->now++;
+		t->total++;
+	}
+	list_add(&cs->list, &c->in_list);
+	cs->count++;
+	note_begun(c);
+	c->watch = watch_new(cs->loop, fd, on_fd, c);
+	return c;
+}
+
+void conn_start(struct conns *cs, struct tally *t, int fd, enum conn_kind kind, const uint8_t *request, size_t len,
+		const void *early, size_t early_len)
+{
+	struct conn *c = conn_new(cs, t, fd, kind);
+
+	c->st.in_a_hurry = kind != CONN_JOB; /* a command's user can end it */
 	c->early.max = MUX_WINDOW / 2;
 	if (early_len && buf_add(&c->early, early, early_len) < 0)
 		abort();
-	c->next = cs->first;
-	if (c->next)
-		c->next->prev = c;
-	cs->first = c;
-	cs->count++;
-	c->watch = watch_new(cs->loop, fd, on_fd, c);
-	if (!c->watch)
+	if (!c->watch) {
 		conn_free(c);
-	else
-		guest_open(cs->guest, &c->st, request, len);
+		return;
+	}
+	if (!guest_is_up(cs->guest))
+		watch_breaks(c->watch); /* who gives up before there is a link is not kept */
+	guest_open(cs->guest, &c->st, request, len);
+}
+
+void conn_answer(struct conns *cs, struct tally *t, int fd, struct mux_stream *m)
+{
+	struct conn *c = conn_new(cs, t, fd, CONN_SOCKET);
+
+	if (!c->watch) {
+		mux_reset(m, MUX_RESET_LIMIT);
+		conn_free(c);
+		return;
+	}
+	guest_take(cs->guest, &c->st, m);
+	update(c);
 }
 
 struct conns *conns_new(struct loop *l, struct guest *g)
 {
 	struct conns *cs = xcalloc(1, sizeof(*cs));
 
+	list_init(&cs->list);
 	cs->loop = l;
 	cs->guest = g;
 	return cs;
@@ -238,8 +386,8 @@ struct conns *conns_new(struct loop *l, struct guest *g)
 
 void conns_free(struct conns *cs)
 {
-	while (cs && cs->first)
-		conn_abort(cs->first, MUX_RESET_ABORT);
+	while (cs && !list_empty(&cs->list))
+		conn_abort(list_item(cs->list.next, struct conn, in_list), MUX_RESET_ABORT);
 	free(cs);
 }
 

@@ -11,6 +11,7 @@
 
 #include "limactl-c/hostagent/guest.h"
 #include "limactl-c/hostagent/loop.h"
+#include "limactl-c/hostagent/tally.h"
 
 /* All connections of one host agent. */
 struct conns;
@@ -19,10 +20,20 @@ struct conns *conns_new(struct loop *l, struct guest *g);
 void conns_free(struct conns *cs); /* closes them all; before guest_free() */
 size_t conns_count(const struct conns *cs);
 
+enum conn_kind {
+	CONN_SOCKET, /* to a socket of the guest */
+	CONN_PORT,
+	CONN_DOCKER, /* to its docker.sock: its requests are followed (docker_api.h) */
+	CONN_LOGIN,  /* to its SSH server: commands run behind it */
+	CONN_JOB,    /* one command: when the client hangs up, the guest's side is reset even if it has not taken everything yet,
+		      * so that the command ends with who ran it */
+};
+
 /* Relays fd, which is taken and non-blocking, to what request asks for. early are bytes that were read from fd already
- * (at most half a mux window). job: when the client hangs up, the guest's side is reset even if it has
- * not taken everything yet, so that a command ends with who ran it. */
-void conn_start(struct conns *cs, int fd, bool job, const uint8_t *request, size_t len, const void *early,
-		size_t early_len);
+ * (at most half a mux window). t, which may be NULL, counts it. */
+void conn_start(struct conns *cs, struct tally *t, int fd, enum conn_kind kind, const uint8_t *request, size_t len,
+		const void *early, size_t early_len);
+/* Relays fd, which is taken and non-blocking, to a stream that the guest opened. */
+void conn_answer(struct conns *cs, struct tally *t, int fd, struct mux_stream *m);
 
 #endif

@@ -1,15 +1,16 @@
 #include "limactl-c/hostagent/events.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "lib/buf.h"
 #include "lib/cleanup.h"
 #include "lib/io.h"
 #include "limactl-c/base/mem.h"
+#include "limactl-c/base/text.h"
 
 enum { SINK_MAX = 256 * 1024 }; /* bytes a reader may be behind */
 
@@ -20,7 +21,8 @@ struct sink {
 	int fd;
 	struct watch *watch; /* NULL: a file, written at once */
 	struct buf out;
-	bool last; /* close it when out is empty */
+	uint64_t dropped; /* lines it was too slow for; it is told when it has read what there is */
+	bool last;        /* close it when out is empty */
 };
 
 struct events {
@@ -46,11 +48,26 @@ static void sink_free(struct sink *s)
 	free(s);
 }
 
+/* What a reader gets in place of what it was too slow for: how many lines that were, and how things stand. */
+static void tell_gap(struct sink *s)
+{
+	char now[32];
+
+	text_now(now, sizeof(now));
+	buf_addf(&s->out, "{\"time\":\"%s\",\"status\":{\"eventsDropped\":%" PRIu64 "}}\n%s", now, s->dropped,
+		 s->ev->newest ? s->ev->newest : "");
+	s->dropped = 0;
+}
+
 /* Writes what is there; frees s when it is done for or the reader is gone. */
 static void sink_flush(struct sink *s)
 {
-	while (s->out.len) {
-		ssize_t k = write(s->fd, s->out.data, s->out.len);
+	while (s->out.len || s->dropped) {
+		ssize_t k;
+
+		if (!s->out.len)
+			tell_gap(s);
+		k = write(s->fd, s->out.data, s->out.len);
 
 		if (k >= 0) {
 			buf_drop_front(&s->out, (size_t)k);
@@ -98,26 +115,29 @@ static struct sink *sink_new(struct events *ev, int fd)
 	return s;
 }
 
-static void sink_put(struct sink *s, const char *line)
+/* Takes back all but the line that may have gone out in part: a reader that stands still holds no memory. */
+static void take_back(struct sink *s)
 {
-	if (buf_adds(&s->out, line) < 0)
-		sink_free(s);
-	else
-		sink_flush(s);
+	const char *end = memchr(s->out.data, '\n', s->out.len);
+	size_t keep = (size_t)(end - s->out.data) + 1; /* whole lines are put there */
+	struct buf front = BUF_INIT(SINK_MAX);
+
+	for (const char *p = s->out.data + keep; p < s->out.data + s->out.len; p++)
+		s->dropped += *p == '\n';
+	if (buf_add(&front, s->out.data, keep) < 0)
+		abort(); /* it is far below the maximum: memory is short */
+	buf_free(&s->out);
+	s->out = front;
 }
 
-/* "2026-11-30T08:59:57.949930255Z" */
-static void add_time(struct jx *line)
+static void sink_put(struct sink *s, const char *line)
 {
-	struct timespec now;
-	struct tm tm;
-	char day[32], text[48];
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	gmtime_r(&now.tv_sec, &tm);
-	strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(text, sizeof(text), "%s.%09ldZ", day, now.tv_nsec);
-	jx_set_string(line, "time", text);
+	if (s->dropped || buf_adds(&s->out, line) < 0) {
+		if (!s->dropped++)
+			take_back(s);
+		return;
+	}
+	sink_flush(s);
 }
 
 /* Takes status; about_state: what a later reader should know first. */
@@ -126,8 +146,10 @@ static void emit(struct events *ev, struct jx *status, bool about_state)
 	struct jx *line = jx_new_object();
 	auto_free char *text = NULL, *with_newline = NULL;
 	struct sink *next;
+	char now[32];
 
-	add_time(line);
+	text_now(now, sizeof(now));
+	jx_set_string(line, "time", now);
 	jx_set(line, "status", status);
 	text = jx_dump(line);
 	jx_free(line);
@@ -201,17 +223,29 @@ void events_exiting(struct events *ev, const struct jx *errors)
 	end_ready(ev);
 }
 
-void events_port(struct events *ev, const char *type, const char *guest, const char *host, const char *error)
+struct jx *event_port_json(const struct event_port *what)
 {
-	struct jx *status = jx_new_object(), *port = jx_new_object();
+	struct jx *port = jx_new_object();
+
+	jx_set_string(port, "type", what->type);
+	jx_set_string(port, "protocol", what->protocol);
+	jx_set_string(port, "guestAddr", what->guest);
+	jx_set_string(port, "hostAddr", what->host);
+	jx_set_string(port, "state", what->state);
+	if (what->reverse)
+		jx_set_bool(port, "reverse", true);
+	jx_set_string(port, "error", what->error);
+	if (what->tally)
+		tally_json(what->tally, !strcmp(what->protocol, "udp"), port);
+	return port;
+}
+
+void events_port(struct events *ev, const struct event_port *what)
+{
+	struct jx *status = jx_new_object();
 
 	add_ssh_port(ev, status);
-	jx_set_string(port, "type", type);
-	jx_set_string(port, "protocol", "tcp");
-	jx_set_string(port, "guestAddr", guest);
-	jx_set_string(port, "hostAddr", host);
-	jx_set_string(port, "error", error);
-	jx_set(status, "portForward", port);
+	jx_set(status, "portForward", event_port_json(what));
 	emit(ev, status, false);
 }
 

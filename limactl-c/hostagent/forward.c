@@ -17,7 +17,7 @@ static size_t addr_len(const struct ap_port *a)
 	return a->family == 6 ? 16 : 4;
 }
 
-static bool is_zero(const struct ap_port *a)
+bool fwd_is_zero(const struct ap_port *a)
 {
 	return !memcmp(a->addr, zero, addr_len(a));
 }
@@ -37,7 +37,7 @@ static bool same_addr(const struct ap_port *a, const struct ap_port *b)
 	return a->family == b->family && !memcmp(a->addr, b->addr, addr_len(a));
 }
 
-static int parse_addr(struct ap_port *a, const char *ip, struct err *e)
+int fwd_parse(struct ap_port *a, const char *ip, struct err *e)
 {
 	if (inet_pton(AF_INET, ip, a->addr) == 1)
 		a->family = 4;
@@ -56,12 +56,14 @@ struct fwd_rule *fwd_rules(const struct plan *plan, struct err *e)
 		const struct plan_port_rule *from = &plan->rule[i];
 		struct fwd_rule *r = &rules[i];
 
-		if (parse_addr(&r->guest, from->guest_ip, e) < 0 || parse_addr(&r->host, from->host_ip, e) < 0) {
+		if (fwd_parse(&r->guest, from->guest_ip, e) < 0 || fwd_parse(&r->host, from->host_ip, e) < 0) {
 			err_wrap(e, "port forward %zu", i + 1);
 			return NULL;
 		}
 		r->proto = from->proto;
 		r->ignore = from->ignore;
+		r->is_static = from->is_static;
+		r->to_socket = from->to_socket;
 		r->guest_ip_must_be_zero = from->guest_ip_must_be_zero;
 		r->guest.port = from->guest_first;
 		r->guest_last = from->guest_last;
@@ -76,11 +78,11 @@ static bool matches(const struct fwd_rule *r, const struct ap_port *guest)
 
 	if (!(r->proto & proto) || guest->port < r->guest.port || guest->port > r->guest_last)
 		return false;
-	if (!is_zero(guest) && !same_addr(guest, &r->guest) && !(is_loopback6(guest) && is_loopback4(&r->guest)) &&
-	    !(is_zero(&r->guest) && !r->guest_ip_must_be_zero))
+	if (!fwd_is_zero(guest) && !same_addr(guest, &r->guest) && !(is_loopback6(guest) && is_loopback4(&r->guest)) &&
+	    !(fwd_is_zero(&r->guest) && !r->guest_ip_must_be_zero))
 		return false;
 	/* To ignore one address of a guest that listens on all would hide the others. */
-	return !(r->ignore && is_zero(guest) && !is_zero(&r->guest));
+	return !(r->ignore && fwd_is_zero(guest) && !fwd_is_zero(&r->guest));
 }
 
 static bool ignores_everything(const struct fwd_rule *r, const struct ap_port *guest)
@@ -90,15 +92,28 @@ static bool ignores_everything(const struct fwd_rule *r, const struct ap_port *g
 	return r->ignore && (r->proto & proto) && r->guest.port <= 1 && r->guest_last == 65535;
 }
 
+/* What to say of a port that is not forwarded: Lima's rules for single ports, which stand before the template's, count as
+ * none. */
+static enum fwd_verdict unwanted(const struct fwd_rule *rules, size_t n, const struct ap_port *guest)
+{
+	for (size_t i = 0; i < n && rules[i].ignore; i++) {
+		if (ignores_everything(&rules[i], guest))
+			return FWD_SILENT;
+	}
+	return FWD_NOT;
+}
+
 enum fwd_verdict fwd_match(const struct fwd_rule *rules, size_t n, const struct ap_port *guest, struct ap_port *host)
 {
-	enum fwd_verdict otherwise = n && ignores_everything(&rules[0], guest) ? FWD_SILENT : FWD_NOT;
+	enum fwd_verdict otherwise = unwanted(rules, n, guest);
 
 	for (size_t i = 0; i < n; i++) {
 		uint32_t port;
 
 		if (!matches(&rules[i], guest))
 			continue;
+		if (rules[i].to_socket)
+			return FWD_SILENT;
 		port = (uint32_t)(guest->port - rules[i].guest.port) + rules[i].host.port;
 		if (rules[i].ignore || port > 65535)
 			return otherwise;
@@ -114,7 +129,7 @@ enum fwd_verdict fwd_match(const struct fwd_rule *rules, size_t n, const struct 
  * not depend on the order in which they appeared. */
 static int preference(const struct ap_port *guest)
 {
-	return (guest->family == 4 ? 0 : 2) + (is_zero(guest) ? 0 : 1);
+	return (guest->family == 4 ? 0 : 2) + (fwd_is_zero(guest) ? 0 : 1);
 }
 
 static int compare_want(const void *a, const void *b)
@@ -122,6 +137,8 @@ static int compare_want(const void *a, const void *b)
 	const struct fwd_want *x = a, *y = b;
 	int d = fwd_compare(&x->host, &y->host);
 
+	if (!d)
+		d = x->fixed - y->fixed; /* what listens in the guest knows best where */
 	if (!d)
 		d = preference(&x->guest) - preference(&y->guest);
 	if (!d)
@@ -137,7 +154,48 @@ static bool beside(const struct ap_port *host, struct ap_port *out)
 	memset(out->addr, 0, sizeof(out->addr));
 	if (is_loopback4(host))
 		memcpy(out->addr, loopback6, sizeof(loopback6));
-	return host->family == 4 && (is_loopback4(host) || is_zero(host));
+	return host->family == 4 && (is_loopback4(host) || fwd_is_zero(host));
+}
+
+/* Ports of a static rule; it is for TCP alone. */
+static size_t fixed_count(const struct fwd_rule *r)
+{
+	return r->is_static && !r->ignore && !r->to_socket && (r->proto & PLAN_TCP) ? (size_t)(r->guest_last - r->guest.port) + 1 : 0;
+}
+
+static size_t add_fixed(const struct fwd_rule *r, struct fwd_want *out)
+{
+	size_t count = fixed_count(r);
+
+	for (size_t i = 0; i < count; i++) {
+		struct fwd_want *w = &out[i];
+
+		*w = (struct fwd_want){ .host = r->host, .guest = r->guest, .fixed = true };
+		w->host.proto = w->guest.proto = AP_TCP;
+		w->host.port = (uint16_t)(r->host.port + i);
+		w->guest.port = (uint16_t)(r->guest.port + i);
+	}
+	return count;
+}
+
+struct ap_port fwd_beside4(const struct ap_port *extra)
+{
+	struct ap_port a = *extra;
+
+	a.family = 4;
+	memset(a.addr, 0, sizeof(a.addr));
+	if (is_loopback6(extra))
+		memcpy(a.addr, loopback4, sizeof(loopback4));
+	return a;
+}
+
+size_t fwd_wanted_most(const struct fwd_rule *rules, size_t n, size_t count)
+{
+	size_t most = 2 * count;
+
+	for (size_t i = 0; i < n; i++)
+		most += fixed_count(&rules[i]);
+	return most;
 }
 
 size_t fwd_wanted(const struct fwd_rule *rules, size_t n, const struct ap_port *ports, size_t count,
@@ -148,15 +206,17 @@ size_t fwd_wanted(const struct fwd_rule *rules, size_t n, const struct ap_port *
 	for (size_t i = 0; i < count; i++) {
 		struct fwd_want w = { .guest = ports[i] };
 
-		if (ports[i].proto != AP_TCP || fwd_match(rules, n, &ports[i], &w.host) != FWD_TO)
+		if (fwd_match(rules, n, &ports[i], &w.host) != FWD_TO)
 			continue;
 		out[wants++] = w;
-		if (ports[i].family == 6 && (is_zero(&ports[i]) || is_loopback6(&ports[i])) &&
+		if (ports[i].family == 6 && (fwd_is_zero(&ports[i]) || is_loopback6(&ports[i])) &&
 		    beside(&out[wants - 1].host, &w.host)) {
 			w.extra = true;
 			out[wants++] = w;
 		}
 	}
+	for (size_t i = 0; i < n; i++)
+		wants += add_fixed(&rules[i], &out[wants]);
 	if (wants)
 		qsort(out, wants, sizeof(*out), compare_want);
 	for (size_t i = 0; i < wants; i++) {
@@ -170,9 +230,36 @@ struct ap_port fwd_target(const struct ap_port *bound)
 {
 	struct ap_port t = *bound;
 
-	if (is_zero(bound))
+	if (fwd_is_zero(bound))
 		memcpy(t.addr, bound->family == 6 ? loopback6 : loopback4, addr_len(bound));
 	return t;
+}
+
+struct ap_port fwd_loopback(uint16_t port)
+{
+	return fwd_target(&(struct ap_port){ .proto = AP_TCP, .family = 4, .port = port });
+}
+
+const char *fwd_proto(const struct ap_port *a)
+{
+	return a->proto == AP_UDP ? "udp" : "tcp";
+}
+
+struct ap_open fwd_open(const struct ap_port *bound)
+{
+	struct ap_port t = fwd_target(bound);
+	struct ap_open o = { .kind = bound->proto == AP_UDP ? AP_OPEN_UDP : AP_OPEN_TCP, .family = t.family, .port = t.port };
+
+	memcpy(o.addr, t.addr, sizeof(o.addr));
+	return o;
+}
+
+struct ap_open fwd_open_path(const char *path)
+{
+	struct ap_open o = { .kind = AP_OPEN_UNIX };
+
+	snprintf(o.path, sizeof(o.path), "%s", path);
+	return o;
 }
 
 int fwd_compare(const struct ap_port *a, const struct ap_port *b)

@@ -5,16 +5,21 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "lib/cleanup.h"
+#include "lib/clock.h"
 #include "lib/log.h"
 #include "limactl-c/base/mem.h"
 
 enum {
 	READ_SIZE = 64 * 1024,
+	READ_BUFFER = 2 * READ_SIZE + MUX_UNIT_MAX,
 	RETRY_FIRST = 20,  /* ms until a lost carrier is made again; doubled each time */
 	RETRY_MOST = 2000,
+	QUIET = 60000,      /* ms without a frame, after which host or guest may have slept */
+	BEHIND = 64 * 1024, /* bytes of messages; the queue takes 1 MiB */
+	ANSWERS_A_SECOND = 10, /* about the time; a guest agent asks twice at most */
 };
 
 struct guest {
@@ -28,8 +33,13 @@ struct guest {
 	unsigned watched;
 	struct deadline *retry; /* set only while a carrier is wanted and there is none */
 	int retry_ms;
-	struct stream *waiting, *waiting_last;
-	uint8_t *read_buf;
+	struct silence silence;
+	struct use use;
+	uint8_t *read_buf; /* READ_BUFFER; from read_at to read_len: the beginning of what has not come whole */
+	size_t read_at, read_len;
+	int64_t frame_at;   /* clock_boot_ms() of the last frame, 0 = none yet */
+	int64_t answers_at; /* when the second of the answers began */
+	unsigned answers;
 };
 
 static void connect_now(void *ctx);
@@ -60,21 +70,43 @@ static void carrier_failed(struct guest *g, const char *what, int errnum)
 	deadline_in(g->retry, g->retry_ms);
 }
 
+/* A frame came, or is about to go out. */
+static void note_frame(struct guest *g, int64_t now)
+{
+	bool quiet = g->frame_at && now - g->frame_at >= QUIET;
+
+	g->frame_at = now;
+	if (quiet && mux_is_up(g->mux))
+		guest_send_time(g);
+}
+
 void guest_flush(struct guest *g)
 {
-	const uint8_t *p;
-	size_t n;
+	struct iovec part[MUX_PARTS];
+	struct msghdr msg = { .msg_iov = part };
 
-	while (g->fd >= 0 && !(g->watched & WATCH_WRITE) && (n = mux_output(g->mux, &p)) > 0) {
-		ssize_t k = send(g->fd, p, n, MSG_NOSIGNAL);
+	/* Bytes of streams are behind all messages until they are taken. */
+	if (g->fd >= 0 && !(g->watched & WATCH_WRITE) && mux_wants_output(g->mux))
+		note_frame(g, clock_boot_ms());
+	while (g->fd >= 0 && !(g->watched & WATCH_WRITE) && (msg.msg_iovlen = mux_output_parts(g->mux, part)) > 0) {
+		ssize_t k = sendmsg(g->fd, &msg, MSG_NOSIGNAL);
+		int errnum = k < 0 ? errno : 0;
 
-		if (k >= 0)
-			mux_output_done(g->mux, (size_t)k);
-		else if (errno == EAGAIN)
+		mux_output_done(g->mux, k > 0 ? (size_t)k : 0);
+		if (errnum == EAGAIN)
 			watch_for(g, WATCH_READ | WATCH_WRITE);
-		else if (errno != EINTR)
-			carrier_failed(g, "write", errno);
+		else if (errnum && errnum != EINTR)
+			carrier_failed(g, "write", errnum);
 	}
+}
+
+/* n more bytes have come. */
+static void take(struct guest *g, size_t n)
+{
+	g->read_len += n;
+	g->read_at += mux_feed(g->mux, g->read_buf + g->read_at, g->read_len - g->read_at);
+	if (g->read_at == g->read_len)
+		g->read_at = g->read_len = 0;
 }
 
 static void on_carrier(void *ctx, unsigned events)
@@ -86,12 +118,19 @@ static void on_carrier(void *ctx, unsigned events)
 		watch_for(g, WATCH_READ); /* guest_flush() goes on before the next wait */
 	if (events == WATCH_WRITE)
 		return;
+	if (READ_BUFFER - g->read_len < READ_SIZE) {
+		memmove(g->read_buf, g->read_buf + g->read_at, g->read_len - g->read_at);
+		g->read_len -= g->read_at;
+		g->read_at = 0;
+	}
 	do
-		k = recv(g->fd, g->read_buf, READ_SIZE, 0);
+		k = recv(g->fd, g->read_buf + g->read_len, READ_SIZE, 0);
 	while (k < 0 && errno == EINTR);
-	if (k > 0)
-		mux_feed(g->mux, g->read_buf, (size_t)k);
-	else if (k == 0)
+	if (k > 0) {
+		silence_heard(&g->silence);
+		note_frame(g, clock_boot_ms());
+		take(g, (size_t)k);
+	} else if (k == 0)
 		carrier_failed(g, "the other end closed it", 0);
 	else if (errno != EAGAIN)
 		carrier_failed(g, "read", errno);
@@ -120,6 +159,7 @@ static void connect_now(void *ctx)
 		return;
 	}
 	g->fd = fd;
+	g->read_at = g->read_len = 0;
 	watch_for(g, WATCH_READ);
 	mux_carrier_open(g->mux);
 }
@@ -149,43 +189,94 @@ bool guest_is_up(const struct guest *g)
 	return g->fd >= 0 && mux_is_up(g->mux);
 }
 
+bool guest_is_behind(const struct guest *g)
+{
+	return mux_unheard(g->mux) > BEHIND;
+}
+
+void guest_hurry(struct guest *g, bool on)
+{
+	silence_count(&g->silence, on);
+}
+
+struct silence *guest_silence(struct guest *g)
+{
+	return &g->silence;
+}
+
+struct use *guest_use(struct guest *g)
+{
+	return &g->use;
+}
+
+/* Before anything is queued, which then keeps its place. */
+static void say_time_first(struct guest *g)
+{
+	if (mux_is_up(g->mux))
+		note_frame(g, clock_boot_ms());
+}
+
 int guest_send_power_off(struct guest *g)
 {
+	say_time_first(g);
 	return mux_send(g->mux, AP_MSG_POWER_OFF, NULL, 0);
 }
 
 int guest_send_time(struct guest *g)
 {
-	struct timespec t;
 	uint8_t body[8];
+	ssize_t n = ap_time_pack(clock_real_ns(), body, sizeof(body));
+
+	return n < 0 ? -1 : mux_send(g->mux, AP_MSG_TIME, body, (size_t)n);
+}
+
+int guest_send_reverse(struct guest *g, const struct ap_reverse *v)
+{
+	auto_free uint8_t *body = xmalloc(MUX_MESSAGE_MAX);
+	ssize_t n = ap_reverse_pack(v, body, MUX_MESSAGE_MAX);
+
+	say_time_first(g);
+	return n < 0 ? -1 : mux_send(g->mux, AP_MSG_REVERSE, body, (size_t)n);
+}
+
+int guest_answer_clock(struct guest *g, const uint8_t *body, size_t len)
+{
+	struct ap_clock a = { .ns = clock_real_ns() };
+	int64_t now = clock_boot_ms();
+	uint8_t answer[16];
 	ssize_t n;
 
-	clock_gettime(CLOCK_REALTIME, &t);
-	n = ap_time_pack((uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec, body, sizeof(body));
-	return n < 0 ? -1 : mux_send(g->mux, AP_MSG_TIME, body, (size_t)n);
+	if (ap_time_unpack(&a.stamp, body, len) < 0)
+		return -1;
+	if (now - g->answers_at >= 1000) {
+		g->answers_at = now;
+		g->answers = 0;
+	}
+	if (g->answers++ < ANSWERS_A_SECOND && (n = ap_clock_pack(&a, answer, sizeof(answer))) > 0)
+		mux_send(g->mux, AP_MSG_CLOCK, answer, (size_t)n);
+	return 0;
 }
 
 /* --- streams --- */
 
-static void unlink_waiting(struct stream *st)
+static void stop_waiting(struct stream *st)
 {
-	struct guest *g = st->guest;
-
-	if (!st->request)
-		return;
-	*(st->prev ? &st->prev->next : &g->waiting) = st->next;
-	*(st->next ? &st->next->prev : &g->waiting_last) = st->prev;
+	silence_remove(st);
 	free(st->request);
 	st->request = NULL;
 }
 
 static void open_now(struct stream *st, const uint8_t *request, size_t len)
 {
+	say_time_first(st->guest);
 	st->mux = mux_open(st->guest->mux, request, len, st);
-	if (st->mux)
-		st->ops->opened(st);
-	else
+	if (st->mux) {
+		silence_opened(&st->guest->silence, st);
+		if (st->ops->opened)
+			st->ops->opened(st);
+	} else {
 		st->ops->reset(st, MUX_RESET_LIMIT);
+	}
 }
 
 void guest_open(struct guest *g, struct stream *st, const uint8_t *request, size_t len)
@@ -198,19 +289,33 @@ void guest_open(struct guest *g, struct stream *st, const uint8_t *request, size
 	st->request = xmalloc(len);
 	memcpy(st->request, request, len);
 	st->request_len = len;
-	st->prev = g->waiting_last;
-	st->next = NULL;
-	*(st->prev ? &st->prev->next : &g->waiting) = st;
-	g->waiting_last = st;
+	silence_wait(&g->silence, st);
+}
+
+void guest_take(struct guest *g, struct stream *st, struct mux_stream *m)
+{
+	st->guest = g;
+	st->mux = m;
+	mux_stream_set(m, st);
+}
+
+static void let_go(struct stream *st, enum mux_reset_code code, void (*end)(struct mux_stream *s, enum mux_reset_code code))
+{
+	if (st->guest)
+		stop_waiting(st);
+	if (st->mux)
+		end(st->mux, code);
+	st->mux = NULL;
 }
 
 void guest_abort(struct stream *st, enum mux_reset_code code)
 {
-	if (st->guest)
-		unlink_waiting(st);
-	if (st->mux)
-		mux_reset(st->mux, code);
-	st->mux = NULL;
+	let_go(st, code, mux_abort);
+}
+
+void guest_reset(struct stream *st, enum mux_reset_code code)
+{
+	let_go(st, code, mux_reset);
 }
 
 /* --- what the mux tells --- */
@@ -222,12 +327,12 @@ static void on_up(void *ctx, bool resumed)
 
 	g->retry_ms = RETRY_FIRST;
 	g->ops->up(g->ctx, resumed);
-	while ((st = g->waiting)) {
+	while ((st = silence_waiting(&g->silence))) {
 		uint8_t request[MUX_REQUEST_MAX];
 		size_t len = st->request_len;
 
 		memcpy(request, st->request, len);
-		unlink_waiting(st);
+		stop_waiting(st);
 		open_now(st, request, len);
 	}
 }
@@ -246,13 +351,14 @@ static int on_message(void *ctx, unsigned type, const uint8_t *body, size_t len)
 	return g->ops->message(g->ctx, type, body, len);
 }
 
-/* The host opens all streams; a guest that tries gets this answer. */
 static void on_open(void *ctx, struct mux_stream *s, const uint8_t *request, size_t len)
 {
-	(void)ctx;
-	(void)request;
-	(void)len;
-	mux_reset(s, MUX_RESET_PROTOCOL);
+	struct guest *g = ctx;
+
+	if (g->ops->open)
+		g->ops->open(g->ctx, s, request, len);
+	else
+		mux_reset(s, MUX_RESET_PROTOCOL);
 }
 
 static void on_readable(void *ctx, struct mux_stream *s)
@@ -268,7 +374,8 @@ static void on_writable(void *ctx, struct mux_stream *s)
 	struct stream *st = mux_stream_get(s);
 
 	(void)ctx;
-	st->ops->writable(st);
+	if (st->ops->writable)
+		st->ops->writable(st);
 }
 
 static void on_reset(void *ctx, struct mux_stream *s, enum mux_reset_code code)
@@ -276,6 +383,7 @@ static void on_reset(void *ctx, struct mux_stream *s, enum mux_reset_code code)
 	struct stream *st = mux_stream_get(s);
 
 	(void)ctx;
+	silence_remove(st);
 	st->mux = NULL;
 	st->ops->reset(st, code);
 }
@@ -285,6 +393,7 @@ static void on_closed(void *ctx, struct mux_stream *s)
 	struct stream *st = mux_stream_get(s);
 
 	(void)ctx;
+	silence_remove(st);
 	st->mux = NULL;
 	st->ops->closed(st);
 }
@@ -320,7 +429,9 @@ struct guest *guest_new(struct loop *l, const struct guest_ops *ops, void *ctx, 
 	if (!g->mux)
 		abort();
 	g->retry = deadline_new(l, connect_now, g);
-	g->read_buf = xmalloc(READ_SIZE);
+	silence_init(&g->silence, l, g->mux);
+	use_init(&g->use);
+	g->read_buf = xmalloc(READ_BUFFER);
 	return g;
 }
 
@@ -333,6 +444,7 @@ void guest_free(struct guest *g)
 		close(g->fd);
 	mux_free(g->mux);
 	deadline_free(g->retry);
+	silence_fini(&g->silence);
 	free(g->read_buf);
 	free(g);
 }

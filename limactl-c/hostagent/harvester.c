@@ -141,7 +141,7 @@ static int fetched(struct harvester *h, struct err *e)
 static int digested(struct harvester *h, struct err *e)
 {
 	const struct run *r = &h->run;
-	char digest[2][HARVEST_HEX + 1];
+	char digest[2][SHA256_HEX + 1];
 
 	if (r->status)
 		return run_failed(r, NULL, "its digest is not known", e);
@@ -193,6 +193,11 @@ void harvester_start(struct harvester *h)
 {
 	if (wanted(h) && !h->run.busy)
 		command(h, LOOK, HARVEST_ANSWER_MAX, look, NULL, NULL);
+}
+
+bool harvester_is_busy(const struct harvester *h)
+{
+	return h->run.busy;
 }
 
 void harvester_stop(struct harvester *h)

@@ -4,6 +4,8 @@
 #ifndef LIMA_HOSTAGENT_HARVESTER_H
 #define LIMA_HOSTAGENT_HARVESTER_H
 
+#include <stdbool.h>
+
 #include "limactl-c/hostagent/guest.h"
 #include "limactl-c/plan/plan.h"
 
@@ -19,5 +21,6 @@ void harvester_answered(struct harvester *h);
 
 void harvester_start(struct harvester *h); /* the instance runs; at any time again */
 void harvester_stop(struct harvester *h);
+bool harvester_is_busy(const struct harvester *h);
 
 #endif

@@ -13,6 +13,7 @@
 #include "limactl-c/hostagent/api.h"
 #include "limactl-c/hostagent/copies.h"
 #include "limactl-c/hostagent/reset.h"
+#include "limactl-c/hostagent/snapshots.h"
 #include "limactl-c/hostagent/state.h"
 #include "limactl-c/hostagent/words.h"
 #include "limactl-c/store/paths.h"
@@ -21,23 +22,11 @@ enum {
 	POWERDOWN_MS = 180000,     /* from the power button to the end, then it is killed */
 	POWERDOWN_EARLY_MS = 5000, /* while nobody in the guest can hear the button yet */
 	KILL_MS = 10000,
-	SIGNAL_AGAIN_MS = 1000, /* a second signal after this time is meant as one */
 };
-
-static const char *const state_words[] = {
-	[HA_STARTING] = "starting", [HA_RUNNING] = "running",   [HA_PAUSED] = "paused",
-	[HA_SAVED] = "saved",       [HA_STOPPING] = "stopping",
-};
-_Static_assert(sizeof(state_words) / sizeof(*state_words) == HA_STATES, "a word for each state");
-
-const char *life_word(enum ha_state s)
-{
-	return state_words[s];
-}
 
 /* --- the end --- */
 
-static void answer(struct ha_waiter **list, int status, const char *text)
+void life_answer(struct ha_waiter **list, int status, const char *text)
 {
 	struct ha_waiter *w = *list, *next;
 
@@ -51,10 +40,12 @@ static void answer(struct ha_waiter **list, int status, const char *text)
 static void close_listeners(struct ha *ha)
 {
 	publish_close(ha->publish);
-	for (size_t i = 0; i < ha->plan->sockets; i++) {
-		listen_free(ha->sock[i]);
-		ha->sock[i] = NULL;
-	}
+	if (ha->ssh)
+		ssh_close(ha->ssh);
+	if (ha->sockets)
+		sockets_close(ha->sockets);
+	if (ha->sshfs)
+		sshfs_close(ha->sshfs);
 }
 
 /* Everything of ours leaves the folder before the lock does, so the next start finds it clean. */
@@ -83,11 +74,12 @@ static void finish(struct ha *ha)
 	events_exiting(ha->events, ha->errors);
 	close(ha->lock);
 	ha->lock = -1;
-	answer(&ha->waiters, ha->exit_code ? 500 : 409, why ? why : "the instance has stopped");
+	life_answer(&ha->waiters, ha->exit_code ? 500 : 409, why ? why : "the instance has stopped");
+	life_answer(&ha->wakers, 409, "the instance has stopped");
 	if (ha->exit_code)
-		answer(&ha->enders, 500, why);
+		life_answer(&ha->enders, 500, why);
 	else
-		answer(&ha->enders, 200, ha->cut_off ? "killed" : "stopped");
+		life_answer(&ha->enders, 200, ha->cut_off ? "killed" : "stopped");
 	loop_stop(ha->loop);
 }
 
@@ -105,6 +97,11 @@ int life_operation(struct ha *ha, enum vmctl_op op, struct err *e)
 {
 	auto_free char *path = op == VMCTL_SAVE ? state_tmp(ha->plan) : state_file(ha->plan);
 
+	return life_operation_on(ha, op, path, e);
+}
+
+int life_operation_on(struct ha *ha, enum vmctl_op op, const char *path, struct err *e)
+{
 	if (vmctl_begin(ha->vm, op, path, e) < 0)
 		return -1;
 	ha->op = op;
@@ -196,6 +193,9 @@ void life_stop(struct ha *ha, bool force)
 static void machine_runs(struct ha *ha)
 {
 	events_started(ha->events);
+	sockets_start(ha->sockets);
+	ssh_start(ha->ssh);
+	publish_start(ha->publish);
 	guest_connect(ha->guest);
 	ready_machine(ha->ready);
 }
@@ -203,7 +203,7 @@ static void machine_runs(struct ha *ha)
 static void settle(struct ha *ha, enum ha_state s)
 {
 	ha->state = s;
-	answer(&ha->waiters, 200, state_words[s]);
+	life_answer(&ha->waiters, 200, life_word(s));
 }
 
 static void done_start(struct ha *ha)
@@ -228,14 +228,21 @@ static void done_pause(struct ha *ha)
 	settle(ha, HA_PAUSED);
 }
 
+void life_tell_time(void *ctx)
+{
+	struct ha *ha = ctx;
+
+	/* Without a link it is told when there is one again. A full queue means that nobody listens there. */
+	if (guest_is_up(ha->guest) && guest_send_time(ha->guest) < 0)
+		log_warn("the guest could not be told the time");
+}
+
 static void done_resume(struct ha *ha)
 {
 	if (ha->state == HA_STARTING) {
 		machine_runs(ha);
 	} else {
-		/* Its clock stood still. A full queue means that nobody listens there. */
-		if (guest_send_time(ha->guest) < 0)
-			log_warn("the guest could not be told the time");
+		life_tell_time(ha); /* its clock stood still */
 		settle(ha, HA_RUNNING);
 	}
 }
@@ -307,7 +314,7 @@ static void failed_restore(struct ha *ha, const struct err *e)
 		begin_or_fail(ha, VMCTL_START);
 	} else if (fs_exists(file)) {
 		log_warn("%s", e->msg);
-		answer(&ha->waiters, 500, e->msg);
+		life_answer(&ha->waiters, 500, e->msg);
 	} else {
 		life_fail(ha, e->msg);
 	}
@@ -324,7 +331,7 @@ static void failed_back(struct ha *ha, const struct err *e)
 	}
 	log_warn("%s", e->msg);
 	ha->state = vmctl_state(ha->vm) == VM_PAUSED ? HA_PAUSED : HA_RUNNING;
-	answer(&ha->waiters, 500, e->msg);
+	life_answer(&ha->waiters, 500, e->msg);
 	if (was == HA_RUNNING && ha->state == HA_PAUSED)
 		begin_or_fail(ha, VMCTL_RESUME);
 }
@@ -342,6 +349,21 @@ static void failed_save(struct ha *ha, const struct err *e)
 	failed_back(ha, e);
 }
 
+static void done_snapshot(struct ha *ha)
+{
+	snapshots_over(ha, true);
+	settle(ha, ha->state);
+}
+
+static void failed_snapshot(struct ha *ha, const struct err *e)
+{
+	snapshots_over(ha, false);
+	if (vmctl_state(ha->vm) == VM_OFF)
+		life_fail(ha, e->msg);
+	else
+		failed_back(ha, e);
+}
+
 static const struct {
 	const char *doing;
 	void (*done)(struct ha *ha);
@@ -353,6 +375,9 @@ static const struct {
 	[VMCTL_RESUME] = { "being resumed", done_resume, failed_back },
 	[VMCTL_SAVE] = { "being saved", done_save, failed_save },
 	[VMCTL_RESTORE] = { "being restored", done_restore, failed_restore },
+	[VMCTL_SNAPSHOT_CREATE] = { "being given a snapshot", done_snapshot, failed_snapshot },
+	[VMCTL_SNAPSHOT_APPLY] = { "going back to a snapshot", done_snapshot, failed_snapshot },
+	[VMCTL_SNAPSHOT_DELETE] = { "getting rid of a snapshot", done_snapshot, failed_snapshot },
 	[VMCTL_POWERDOWN] = { "being stopped", done_powerdown, no_button },
 };
 
@@ -401,6 +426,9 @@ void life_event(void *ctx, const struct vm_event *ev)
 			close_listeners(ha);
 		}
 		return;
+	case VM_EV_RESUMED:
+		life_tell_time(ha);
+		return;
 	case VM_EV_RESET:
 		reset_happened(ha, &ev->error);
 		return;
@@ -436,23 +464,10 @@ void life_ready(void *ctx)
 	ready_errors(ha->ready, ha->errors);
 	errors = ha_errors(ha);
 	ready_done(ha->ready);
-	for (size_t i = 0; i < ha->plan->sockets; i++)
-		listen_accept(ha->sock[i]);
+	sockets_accept(ha->sockets);
 	log_info("the instance is %s", jx_count(errors) ? "running, degraded" : "running");
 	events_running(ha->events, errors);
 	harvester_start(ha->harvester);
-}
-
-void life_signal(void *ctx, int signum)
-{
-	struct ha *ha = ctx;
-	/* A terminal's Ctrl-C may come twice: from the terminal, and from a program that got it too. */
-	bool again = ha->signal_at && clock_ms() - ha->signal_at >= SIGNAL_AGAIN_MS;
-
-	if (!ha->signal_at)
-		ha->signal_at = clock_ms();
-	log_info("signal %d: %s", signum, again ? "the machine is killed" : "stopping");
-	life_stop(ha, again);
 }
 
 /* --- the beginning --- */

@@ -3,16 +3,25 @@
 #define LIMA_HOSTAGENT_LIFE_H
 
 #include "limactl-c/hostagent/agent.h"
+#include "limactl-c/hostagent/agentless.h"
 #include "limactl-c/hostagent/conn.h"
 #include "limactl-c/hostagent/edits.h"
 #include "limactl-c/hostagent/events.h"
+#include "limactl-c/hostagent/file_events.h"
 #include "limactl-c/hostagent/guest.h"
 #include "limactl-c/hostagent/harvester.h"
-#include "limactl-c/hostagent/listen.h"
+#include "limactl-c/hostagent/hostclock.h"
+#include "limactl-c/hostagent/idle.h"
 #include "limactl-c/hostagent/loop.h"
+#include "limactl-c/hostagent/names.h"
 #include "limactl-c/hostagent/publish.h"
 #include "limactl-c/hostagent/ready.h"
+#include "limactl-c/hostagent/sockets.h"
+#include "limactl-c/hostagent/resolve.h"
+#include "limactl-c/hostagent/ssh.h"
+#include "limactl-c/hostagent/sshfs.h"
 #include "limactl-c/hostagent/troubles.h"
+#include "limactl-c/hostagent/tunnel.h"
 #include "limactl-c/hostagent/vm.h"
 
 enum ha_state { HA_STARTING, HA_RUNNING, HA_PAUSED, HA_SAVED, HA_STOPPING, HA_STATES };
@@ -23,22 +32,37 @@ struct ha {
 	struct spawner *spawner;
 	int lock; /* ha.lock, held until everything is removed */
 	struct change *lock_change;
+	struct hostclock *clock; /* NULL where the system does not tell that its clock was set */
 	struct loop *loop;
 	struct vmctl *vm;
+	struct agentless agentless;
 	struct guest *guest;
 	struct conns *conns;
 	struct publish *publish;
-	struct listener **sock; /* plan->sockets of them */
+	struct tunnels *tunnels;
+	struct sockets *sockets;
+	struct ssh *ssh;
+	struct sshfs *sshfs;
 	struct events *events;
 	struct ready *ready;
 	struct edits *edits;
 	struct harvester *harvester;
+	struct names *names; /* NULL: there is no Docker */
+	struct resolve *resolve;
+	struct file_events *file_events;
 	struct api *api;
+	struct idle *idle;
 
 	/* life.c */
 	enum ha_state state;
 	enum vmctl_op op;          /* under way */
+	struct {
+		enum vmctl_op op;
+		char *tag;
+	} snapshot;                /* that was begun last */
 	struct ha_waiter *waiters; /* for the operation under way */
+	struct ha_waiter *wakers;  /* for it to run again, once it sleeps */
+	bool held; /* asleep until it is told to wake up, whoever comes */
 	struct ha_waiter *enders;  /* for the end */
 	struct deadline *end_deadline; /* set only while stopping */
 	int64_t signal_at;         /* when the first signal came, 0 = none */
@@ -67,6 +91,7 @@ const char *life_word(enum ha_state s); /* "running" */
 /* Begins with whatever is there: a running machine, a saved one, none. */
 void life_begin(struct ha *ha);
 void life_event(void *ctx, const struct vm_event *ev); /* from the driver */
+void life_tell_time(void *ctx);                        /* guest's or host's clock is not what it was */
 void life_ready(void *ctx);                            /* a requirement was met */
 void life_signal(void *ctx, int signum);               /* once: stop; again: at once */
 void life_fail(struct ha *ha, const char *why);        /* ends with an error */
@@ -74,6 +99,8 @@ void life_give_up(struct ha *ha, const char *why);     /* the same, and the mach
 void life_stop(struct ha *ha, bool force);
 /* Begins an operation; life_event() hears of its end. */
 int life_operation(struct ha *ha, enum vmctl_op op, struct err *e);
+void life_answer(struct ha_waiter **list, int status, const char *text); /* to all of them, who are forgotten */
+int life_operation_on(struct ha *ha, enum vmctl_op op, const char *path, struct err *e); /* path: as for vmctl_begin() */
 const char *life_doing(const struct ha *ha); /* "being saved" */
 
 #endif

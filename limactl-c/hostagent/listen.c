@@ -2,11 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/cleanup.h"
@@ -15,85 +17,51 @@
 #include "lib/sock.h"
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
-
-/* Connections taken in one go, so that one busy port does not hold up the rest. */
-enum { ACCEPT_BATCH = 16 };
+#include "limactl-c/hostagent/acceptor.h"
 
 struct listener {
 	struct conns *conns;
-	int fd;
-	struct watch *watch;
+	struct tally *tally;
+	enum conn_kind kind;
+	struct acceptor *acceptor;
 	char *path; /* of a unix socket */
 	uint8_t request[AP_PATH_MAX + 32];
 	size_t request_len;
 };
 
-int listen_next(int fd)
-{
-	static int spare = -1; /* given up for a moment to take and drop a connection when there is no other */
-	int one = 1, c;
-
-	if (spare < 0)
-		spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
-#ifdef __linux__
-	c = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-#else
-	c = accept(fd, NULL, NULL);
-	if (c >= 0 && (io_set_nonblock(c, true) < 0 || io_set_cloexec(c, true) < 0)) {
-		close(c);
-		c = -1;
-	}
-#endif
-	if (c < 0 && (errno == EMFILE || errno == ENFILE) && spare >= 0) {
-		close(spare);
-		c = accept(fd, NULL, NULL);
-		if (c >= 0)
-			close(c);
-		spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
-		log_warn("too many open files: a connection was dropped");
-		return -1;
-	}
-	if (c >= 0)
-		setsockopt(c, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)); /* fails on a unix socket, which is fine */
-	return c;
-}
-
-static void on_connection(void *ctx, unsigned events)
+static void on_connection(void *ctx, int fd)
 {
 	struct listener *ln = ctx;
-	int fd;
 
-	(void)events;
-	for (int i = 0; i < ACCEPT_BATCH && (fd = listen_next(ln->fd)) >= 0; i++)
-		conn_start(ln->conns, fd, false, ln->request, ln->request_len, NULL, 0);
+	conn_start(ln->conns, ln->tally, fd, ln->kind, ln->request, ln->request_len, NULL, 0);
 }
 
-static struct listener *listener_new(struct loop *l, struct conns *cs, int fd)
+static struct listener *listener_new(struct loop *l, struct conns *cs, struct tally *t, int fd)
 {
 	struct listener *ln = xcalloc(1, sizeof(*ln));
 
 	ln->conns = cs;
-	ln->fd = fd;
-	ln->watch = watch_new(l, fd, on_connection, ln);
-	if (!ln->watch)
-		abort(); /* a socket can always be watched */
+	ln->tally = tally_keep(t);
+	ln->acceptor = acceptor_new(l, fd, on_connection, ln);
 	return ln;
 }
 
-void listen_retarget(struct listener *ln, const struct ap_port *guest)
+void listen_kind(struct listener *ln, enum conn_kind kind)
 {
-	struct ap_open o = { .kind = AP_OPEN_TCP, .family = guest->family, .port = guest->port };
-	ssize_t n;
+	ln->kind = kind;
+}
 
-	memcpy(o.addr, guest->addr, sizeof(o.addr));
-	n = ap_open_pack(&o, ln->request, sizeof(ln->request));
+void listen_retarget(struct listener *ln, const struct ap_open *guest)
+{
+	ssize_t n = ap_open_pack(guest, ln->request, sizeof(ln->request));
+
 	if (n < 0)
-		abort(); /* an address always fits */
+		abort(); /* an address and a path of AP_PATH_MAX always fit */
 	ln->request_len = (size_t)n;
 }
 
-struct listener *listen_tcp(struct loop *l, struct conns *cs, const struct ap_port *host, const struct ap_port *guest,
-			    struct err *e)
+struct listener *listen_tcp(struct loop *l, struct conns *cs, struct tally *t, const struct ap_port *host,
+			    const struct ap_open *guest, struct err *e)
 {
 	struct sockaddr_storage ss;
 	socklen_t len = sock_ip_addr(host->family, host->addr, host->port, &ss);
@@ -102,52 +70,84 @@ struct listener *listen_tcp(struct loop *l, struct conns *cs, const struct ap_po
 
 	if (fd < 0)
 		return NULL;
-	ln = listener_new(l, cs, fd);
+	sock_relay_options(fd);
+	ln = listener_new(l, cs, t, fd);
+	listen_kind(ln, CONN_PORT);
 	listen_retarget(ln, guest);
 	listen_accept(ln);
 	return ln;
 }
 
-struct listener *listen_unix(struct loop *l, struct conns *cs, const char *host_path, const char *guest_path,
-			     struct err *e)
+uint16_t listen_port(const struct listener *ln)
 {
-	struct ap_open o = { .kind = AP_OPEN_UNIX };
-	auto_free char *dir = fs_parent(host_path);
+	struct sockaddr_storage ss;
+	socklen_t len = sizeof(ss);
+
+	if (getsockname(acceptor_fd(ln->acceptor), (struct sockaddr *)&ss, &len) < 0)
+		abort(); /* it is bound */
+	/* the port is at the same place in both families */
+	return ntohs(((const struct sockaddr_in *)(const void *)&ss)->sin_port);
+}
+
+const char *listen_reason(int errnum, unsigned port, char out[LISTEN_REASON_MAX])
+{
+	if (errnum != EACCES)
+		return strerror(errnum);
+#ifdef __linux__
+	snprintf(out, LISTEN_REASON_MAX,
+		 "port %u of this host needs root, or net.ipv4.ip_unprivileged_port_start of at most %u", port, port);
+#else
+	snprintf(out, LISTEN_REASON_MAX, "port %u of this host needs root", port);
+#endif
+	return out;
+}
+
+/* Wider rights come last: until then nobody else can connect. */
+static int give_access(const char *path, mode_t mode, const char *group, struct err *e)
+{
+	const struct group *g = group ? getgrnam(group) : NULL;
+
+	if (group && !g)
+		return err_set(e, ERR_INVALID, "%s: this host has no group \"%s\"", path, group);
+	if (g && chown(path, (uid_t)-1, g->gr_gid) < 0)
+		return err_errno(e, "%s: group \"%s\"", path, group);
+	return chmod(path, mode) < 0 ? err_errno(e, "%s", path) : 0;
+}
+
+struct listener *listen_unix(struct loop *l, struct conns *cs, struct tally *t, const char *path, mode_t mode,
+			     const char *group, const struct ap_open *guest, struct err *e)
+{
+	auto_free char *dir = fs_parent(path);
 	struct listener *ln;
-	ssize_t n;
 	int fd;
 
 	if (fs_mkdirs(dir, 0700, e) < 0)
 		return NULL;
-	fd = fs_listen_unix(host_path, 0600, e);
+	fd = fs_listen_unix(path, 0600, e);
 	if (fd < 0)
 		return NULL;
-	ln = listener_new(l, cs, fd);
-	ln->path = xstrdup(host_path);
-	snprintf(o.path, sizeof(o.path), "%s", guest_path);
-	n = ap_open_pack(&o, ln->request, sizeof(ln->request));
-	if (n < 0 || strlen(guest_path) >= sizeof(o.path)) {
-		err_set(e, ERR_INVALID, "guest socket path \"%s\" is too long", guest_path);
-		listen_free(ln);
-		return NULL;
-	}
-	ln->request_len = (size_t)n;
-	return ln;
+	ln = listener_new(l, cs, t, fd);
+	ln->path = xstrdup(path);
+	listen_retarget(ln, guest);
+	if (give_access(path, mode, group, e) == 0)
+		return ln;
+	listen_free(ln);
+	return NULL;
 }
 
 void listen_accept(struct listener *ln)
 {
-	watch_set(ln->watch, WATCH_READ);
+	acceptor_start(ln->acceptor);
 }
 
 void listen_free(struct listener *ln)
 {
 	if (!ln)
 		return;
-	watch_free(ln->watch);
-	close(ln->fd);
+	acceptor_free(ln->acceptor);
 	if (ln->path)
 		unlink(ln->path);
 	free(ln->path);
+	tally_drop(ln->tally);
 	free(ln);
 }

@@ -3,6 +3,7 @@
 #define LIMA_HOSTAGENT_LISTEN_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "lib/agentproto.h"
 #include "lib/err.h"
@@ -11,19 +12,21 @@
 
 struct listener;
 
-/* Port host of this host to an address of the guest. */
-struct listener *listen_tcp(struct loop *l, struct conns *cs, const struct ap_port *host, const struct ap_port *guest,
-			    struct err *e);
-/* A unix socket, mode 0600 in a folder that is made with 0700; connections stay in the kernel's queue until
- * listen_accept(). The socket's file is removed at the end. */
-struct listener *listen_unix(struct loop *l, struct conns *cs, const char *host_path, const char *guest_path,
-			     struct err *e);
-void listen_accept(struct listener *ln);
-void listen_retarget(struct listener *ln, const struct ap_port *guest); /* connections from now on */
-void listen_free(struct listener *ln); /* NULL is allowed; connections go on */
+/* Port host of this host to what guest names; t counts the connections of both kinds. */
+struct listener *listen_tcp(struct loop *l, struct conns *cs, struct tally *t, const struct ap_port *host,
+			    const struct ap_open *guest, struct err *e);
+/* A unix socket with mode and, unless NULL, of group, in a folder that is made with 0700; connections stay in the
+ * kernel's queue until listen_accept(). The socket's file is removed at the end. */
+struct listener *listen_unix(struct loop *l, struct conns *cs, struct tally *t, const char *path, mode_t mode,
+			     const char *group, const struct ap_open *guest, struct err *e);
+/* Why a port could not be listened on, for people: errnum, or what a privileged port needs. */
+enum { LISTEN_REASON_MAX = 160 };
+const char *listen_reason(int errnum, unsigned port, char out[LISTEN_REASON_MAX]);
 
-/* Accepts one connection: non-blocking, close-on-exec, without Nagle's delay; -1 when there is none.
- * When descriptors have run out, one connection is dropped, so that the queue does not keep the loop busy. */
-int listen_next(int fd);
+uint16_t listen_port(const struct listener *ln); /* of listen_tcp() */
+void listen_kind(struct listener *ln, enum conn_kind kind); /* of its connections; else by what kind of socket it is */
+void listen_accept(struct listener *ln);
+void listen_retarget(struct listener *ln, const struct ap_open *guest); /* connections from now on */
+void listen_free(struct listener *ln); /* NULL is allowed; connections go on */
 
 #endif

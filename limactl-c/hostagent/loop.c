@@ -1,7 +1,12 @@
 #include "limactl-c/hostagent/loop.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include <uv.h>
+#ifdef __linux__
+#include <sys/epoll.h>
+#endif
 
 #include "lib/clock.h"
 #include "limactl-c/base/mem.h"
@@ -21,6 +26,8 @@ struct loop {
 	void *before_ctx;
 	struct signal_handler signal[SIGNALS_MAX];
 	size_t signals;
+	int breaks; /* see watch_breaks(), -1 before the first */
+	struct watch *breaks_watch;
 };
 
 struct watch {
@@ -28,6 +35,8 @@ struct watch {
 	void (*fn)(void *ctx, unsigned events);
 	void *ctx;
 	unsigned events; /* asked of libuv at present */
+	int fd;
+	bool breaks; /* it is in the loop's set of those */
 };
 
 struct deadline {
@@ -55,6 +64,7 @@ struct loop *loop_new(void)
 
 	must(uv_loop_init(&l->uv));
 	must(uv_prepare_init(&l->uv, &l->prepare));
+	l->breaks = -1;
 	return l;
 }
 
@@ -71,12 +81,15 @@ void loop_stop(struct loop *l)
 void loop_free(struct loop *l)
 {
 	uv_close((uv_handle_t *)&l->prepare, NULL);
+	watch_free(l->breaks_watch);
 	for (size_t i = 0; i < l->signals; i++)
 		uv_close((uv_handle_t *)&l->signal[i].uv, NULL);
 	/* Runs the close callbacks that free watches and deadlines. */
 	while (uv_run(&l->uv, UV_RUN_NOWAIT))
 		;
 	uv_loop_close(&l->uv);
+	if (l->breaks >= 0)
+		close(l->breaks);
 	free(l);
 }
 
@@ -144,6 +157,7 @@ struct watch *watch_new(struct loop *l, int fd, void (*fn)(void *ctx, unsigned e
 	}
 	w->fn = fn;
 	w->ctx = ctx;
+	w->fd = fd;
 	return w;
 }
 
@@ -158,10 +172,64 @@ void watch_set(struct watch *w, unsigned events)
 	must(uv ? uv_poll_start(&w->uv, uv, on_poll) : uv_poll_stop(&w->uv));
 }
 
+#ifdef __linux__
+/* libuv waits for nothing of a descriptor it shall neither read nor write, and level triggered hangups would keep it busy
+ * after a half-close. So those that want to hear of a reset meanwhile are in a set of their own, edge triggered. */
+static void on_breaks(void *ctx, unsigned events)
+{
+	struct loop *l = ctx;
+	struct epoll_event ev;
+	struct watch *w;
+
+	(void)events;
+	/* One at a time: a handler may free other watches. */
+	while (epoll_wait(l->breaks, &ev, 1, 0) == 1) {
+		w = ev.data.ptr;
+		w->fn(w->ctx, WATCH_ERROR);
+	}
+}
+
+void watch_breaks(struct watch *w)
+{
+	struct loop *l = (struct loop *)w->uv.loop;
+	struct epoll_event ev = { .events = EPOLLET, .data.ptr = w };
+
+	if (w->breaks)
+		return;
+	if (l->breaks < 0) {
+		l->breaks = epoll_create1(EPOLL_CLOEXEC);
+		l->breaks_watch = watch_new(l, l->breaks, on_breaks, l);
+		must(l->breaks_watch ? 0 : -1);
+		watch_set(l->breaks_watch, WATCH_READ);
+	}
+	w->breaks = epoll_ctl(l->breaks, EPOLL_CTL_ADD, w->fd, &ev) == 0;
+}
+
+static void forget_breaks(struct watch *w)
+{
+	struct loop *l = (struct loop *)w->uv.loop;
+
+	if (w->breaks)
+		epoll_ctl(l->breaks, EPOLL_CTL_DEL, w->fd, NULL);
+}
+#else
+void watch_breaks(struct watch *w)
+{
+	(void)w;
+}
+
+static void forget_breaks(struct watch *w)
+{
+	(void)w;
+}
+#endif
+
 void watch_free(struct watch *w)
 {
-	if (w)
-		uv_close((uv_handle_t *)&w->uv, on_closed);
+	if (!w)
+		return;
+	forget_breaks(w);
+	uv_close((uv_handle_t *)&w->uv, on_closed);
 }
 
 /* --- deadlines --- */

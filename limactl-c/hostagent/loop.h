@@ -31,6 +31,9 @@ struct watch;
 struct watch *watch_new(struct loop *l, int fd, void (*fn)(void *ctx, unsigned events), void *ctx);
 /* Which events are wanted; WATCH_ERROR is reported with any, and nothing more after it until the next watch_set(). */
 void watch_set(struct watch *w, unsigned events);
+/* From now on WATCH_ERROR is also reported, once, when the connection breaks while nothing is watched for. Nothing where
+ * the system does not tell (it does on Linux). */
+void watch_breaks(struct watch *w);
 void watch_free(struct watch *w); /* NULL is allowed */
 
 /* --- deadlines --- */

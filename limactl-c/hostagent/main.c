@@ -7,6 +7,9 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "lib/cleanup.h"
 #include "lib/io.h"
@@ -17,6 +20,8 @@
 #include "limactl-c/hostagent/agent.h"
 #include "limactl-c/store/inst.h"
 #include "limactl-c/store/paths.h"
+
+enum { HEAP_BLOCK_MAX = 64 * 1024, HEAP_FREE_MAX = 128 * 1024 }; /* bytes */
 
 struct args {
 	const char *dir;
@@ -52,6 +57,16 @@ static void raise_file_limit(void)
 	r.rlim_cur = r.rlim_max;
 	if (setrlimit(RLIMIT_NOFILE, &r) < 0)
 		log_warn("the limit of open files stays as it is");
+}
+
+/* Streams' buffers of that size, and what is free at the end of the heap, go back to the system. Left alone glibc raises both
+ * bounds with each larger block it frees, and keeps megabytes after a burst. */
+static void bound_heap(void)
+{
+#ifdef __GLIBC__
+	mallopt(M_MMAP_THRESHOLD, HEAP_BLOCK_MAX);
+	mallopt(M_TRIM_THRESHOLD, HEAP_FREE_MAX);
+#endif
 }
 
 static int write_pid(const char *dir, struct err *e)
@@ -95,6 +110,7 @@ int main(int argc, char **argv)
 	struct args a;
 	int status = -1;
 
+	bound_heap();
 	io_keep_std();
 	log_init("hostagent", STDERR_FILENO, LOG_JSON, LOG_INFO_);
 	if (parse(argc, argv, &a, &e) == 0) {

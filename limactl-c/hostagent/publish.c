@@ -9,12 +9,13 @@
 #include "limactl-c/base/mem.h"
 #include "limactl-c/hostagent/forward.h"
 #include "limactl-c/hostagent/listen.h"
-
-enum { RETRY_MS = 1000 }; /* while a host port is taken by somebody else, and only then */
+#include "limactl-c/hostagent/retry.h"
+#include "limactl-c/hostagent/udp.h"
 
 enum entry_state {
 	ENTRY_OPEN,
 	ENTRY_BUSY,    /* somebody else listens there: tried again */
+	ENTRY_DENIED,  /* a privileged port, and we have no right to it: tried again */
 	ENTRY_REFUSED, /* not possible on this host */
 	ENTRY_ABSENT,  /* the extra IPv6 listener on a host without IPv6 */
 };
@@ -22,13 +23,16 @@ enum entry_state {
 static const char *const entry_words[] = {
 	[ENTRY_OPEN] = "forwarding",
 	[ENTRY_BUSY] = "failed",
+	[ENTRY_DENIED] = "not-forwarding",
 	[ENTRY_REFUSED] = "not-forwarding",
 	[ENTRY_ABSENT] = "not-forwarding",
 };
 
 struct entry {
 	struct fwd_want want;
-	struct listener *ln;
+	struct listener *ln;  /* TCP */
+	struct udp_port *udp; /* UDP */
+	struct tally *tally;  /* since it was opened */
 	enum entry_state state;
 	int errnum; /* why not ENTRY_OPEN */
 };
@@ -36,9 +40,11 @@ struct entry {
 struct publish {
 	struct loop *loop;
 	struct conns *conns;
+	struct udp *udp;
 	struct events *events;
 	struct fwd_rule *rules;
 	size_t rules_count;
+	bool started; /* static rules count */
 
 	struct ap_port *port; /* what listens in the guest, sorted */
 	bool *stale;          /* beside port: not seen since the snapshot that is coming in began */
@@ -46,7 +52,7 @@ struct publish {
 
 	struct entry *entry; /* sorted by host address */
 	size_t entries;
-	struct deadline *retry;
+	struct retry *retry;
 };
 
 /* Ports that programs of every system have open: that they cannot be forwarded is no news (DNS, NTP, mDNS, LLMNR). */
@@ -100,7 +106,7 @@ static void add_port(struct publish *p, const struct ap_port *a)
 	p->ports++;
 	if (fwd_match(p->rules, p->rules_count, a, &host) == FWD_NOT) {
 		fwd_text(a, text);
-		events_port(p->events, "not-forwarding", text, NULL, NULL);
+		events_port(p->events, &(struct event_port){ .type = "not-forwarding", .protocol = fwd_proto(a), .guest = text });
 	}
 }
 
@@ -119,11 +125,8 @@ static void take_changes(struct publish *p, const struct ap_ports *m)
 		memset(p->stale, true, p->ports * sizeof(*p->stale));
 	for (size_t i = 0; i < m->count; i++) {
 		const struct ap_port *a = &m->change[i].port;
-		size_t at;
+		size_t at = find_port(p, a, &found);
 
-		if (a->proto != AP_TCP)
-			continue;
-		at = find_port(p, a, &found);
 		if (m->change[i].listening)
 			add_port(p, a);
 		else if (found)
@@ -140,80 +143,134 @@ static void take_changes(struct publish *p, const struct ap_ports *m)
 
 /* --- the host's listeners --- */
 
-static void tell(struct publish *p, const struct entry *en, const char *type, const char *error)
+/* tally: what to say of it, or NULL. */
+static void tell(struct publish *p, const struct entry *en, const char *type, const char *error,
+		 const struct tally *tally)
 {
+	const char *proto = en->want.host.proto == AP_UDP ? "UDP" : "TCP";
 	char guest[FWD_TEXT_MAX], host[FWD_TEXT_MAX];
 
 	fwd_text(&en->want.guest, guest);
 	fwd_text(&en->want.host, host);
-	events_port(p->events, type, guest, host, error);
+	events_port(p->events, &(struct event_port){ .type = type, .protocol = fwd_proto(&en->want.host), .guest = guest,
+						     .host = host, .error = error, .tally = tally });
 	if (error)
-		log_warn("not forwarding TCP from %s to %s: %s", guest, host, error);
+		log_warn("not forwarding %s from %s to %s: %s", proto, guest, host, error);
 	else
-		log_info("%s TCP from %s to %s", strcmp(type, "stopping") ? "forwarding" : "stopping forwarding", guest,
+		log_info("%s %s from %s to %s", strcmp(type, "stopping") ? "forwarding" : "stopping forwarding", proto, guest,
 			 host);
+}
+
+static bool is_open(const struct entry *en)
+{
+	return en->ln || en->udp;
+}
+
+static void open_socket(struct publish *p, struct entry *en, struct err *e)
+{
+	struct ap_open request = fwd_open(&en->want.guest);
+
+	if (request.kind == AP_OPEN_UDP)
+		en->udp = udp_listen(p->udp, en->tally, &en->want.host, &request, e);
+	else
+		en->ln = listen_tcp(p->loop, p->conns, en->tally, &en->want.host, &request, e);
+}
+
+static void close_socket(struct entry *en)
+{
+	listen_free(en->ln);
+	udp_close(en->udp);
+	en->ln = NULL;
+	en->udp = NULL;
 }
 
 /* Says it when it is the first time. */
 static void try_open(struct publish *p, struct entry *en, bool first)
 {
-	struct ap_port target = fwd_target(&en->want.guest);
 	struct err e = { 0 };
+	char text[LISTEN_REASON_MAX];
 
-	en->ln = listen_tcp(p->loop, p->conns, &en->want.host, &target, &e);
-	en->errnum = en->ln ? 0 : e.errnum;
-	if (en->ln)
+	open_socket(p, en, &e);
+	en->errnum = is_open(en) ? 0 : e.errnum;
+	if (is_open(en))
 		en->state = ENTRY_OPEN;
 	else if (en->want.extra && (e.errnum == EADDRNOTAVAIL || e.errnum == EAFNOSUPPORT))
 		en->state = ENTRY_ABSENT;
 	else if (e.errnum == EADDRINUSE && !is_usual(en->want.host.port))
 		en->state = ENTRY_BUSY;
 	else
-		en->state = ENTRY_REFUSED;
+		en->state = e.errnum == EACCES ? ENTRY_DENIED : ENTRY_REFUSED;
 	if (en->state == ENTRY_OPEN)
-		tell(p, en, "forwarding", NULL);
+		tell(p, en, "forwarding", NULL, NULL);
 	else if (first && en->state != ENTRY_ABSENT)
-		tell(p, en, entry_words[en->state], strerror(en->errnum));
+		tell(p, en, entry_words[en->state], listen_reason(en->errnum, en->want.host.port, text), NULL);
+}
+
+static bool may_come(const struct entry *en)
+{
+	return en->state == ENTRY_BUSY || en->state == ENTRY_DENIED;
 }
 
 static void drop(struct publish *p, struct entry *en)
 {
-	if (en->ln) {
-		listen_free(en->ln);
-		tell(p, en, "stopping", NULL);
+	struct tally tally = *en->tally; /* with the flows that end here */
+
+	if (is_open(en)) {
+		close_socket(en);
+		tell(p, en, "stopping", NULL, &tally);
 	}
-	en->ln = NULL;
+	tally_drop(en->tally);
 }
 
 static void keep(struct publish *p, struct entry *en, const struct fwd_want *want)
 {
-	struct ap_port target = fwd_target(&want->guest);
+	struct ap_open request = fwd_open(&want->guest);
 
-	if (en->ln && fwd_compare(&en->want.guest, &want->guest))
-		listen_retarget(en->ln, &target);
+	if (fwd_compare(&en->want.guest, &want->guest)) {
+		if (en->ln)
+			listen_retarget(en->ln, &request);
+		if (en->udp)
+			udp_retarget(en->udp, &request);
+	}
 	en->want = *want;
-	if (en->state == ENTRY_BUSY)
+	if (may_come(en))
 		try_open(p, en, false);
 }
 
 static void arm_retry(struct publish *p)
 {
+	bool busy = false, denied = false;
+
 	for (size_t i = 0; i < p->entries; i++) {
-		if (p->entry[i].state == ENTRY_BUSY) {
-			deadline_in(p->retry, RETRY_MS);
-			return;
-		}
+		busy |= p->entry[i].state == ENTRY_BUSY;
+		denied |= p->entry[i].state == ENTRY_DENIED;
 	}
-	deadline_stop(p->retry);
+	retry_arm(p->retry, busy, denied);
+}
+
+static int compare_entry(const void *a, const void *b)
+{
+	return fwd_compare(&((const struct entry *)a)->want.host, &((const struct entry *)b)->want.host);
+}
+
+/* Whether the ::1 at i is taken as the 127.0.0.1 beside it is, which stands before it: one collision is told once. */
+static bool taken_as_its_sibling(const struct entry *list, size_t i)
+{
+	struct entry key = { .want.host = fwd_beside4(&list[i].want.host) };
+	const struct entry *other = list[i].want.extra ? bsearch(&key, list, i, sizeof(*list), compare_entry) : NULL;
+
+	return other && other->state == ENTRY_BUSY;
 }
 
 /* Both lists are sorted by host address. Everything closes before anything opens: a port may move. */
 static void apply(struct publish *p)
 {
-	auto_free struct fwd_want *want = xcalloc(2 * p->ports, sizeof(*want));
-	size_t n = fwd_wanted(p->rules, p->rules_count, p->port, p->ports, want), at = 0, kept = 0;
-	struct entry *next = xcalloc(n, sizeof(*next));
+	size_t rules = p->started ? p->rules_count : 0, at = 0, kept = 0, n;
+	auto_free struct fwd_want *want = xcalloc(fwd_wanted_most(p->rules, rules, p->ports), sizeof(*want));
+	struct entry *next;
 
+	n = fwd_wanted(p->rules, rules, p->port, p->ports, want);
+	next = xcalloc(n, sizeof(*next));
 	for (size_t i = 0; i < p->entries; i++) {
 		while (at < n && fwd_compare(&want[at].host, &p->entry[i].want.host) < 0)
 			at++;
@@ -229,12 +286,14 @@ static void apply(struct publish *p)
 			keep(p, &next[i], &want[i]);
 		} else {
 			next[i].want = want[i];
-			try_open(p, &next[i], true);
+			next[i].tally = tally_new();
+			try_open(p, &next[i], !taken_as_its_sibling(next, i));
 		}
 	}
 	free(p->entry);
 	p->entry = next;
 	p->entries = n;
+	retry_restart(p->retry);
 	arm_retry(p);
 }
 
@@ -243,7 +302,7 @@ static void on_retry(void *ctx)
 	struct publish *p = ctx;
 
 	for (size_t i = 0; i < p->entries; i++) {
-		if (p->entry[i].state == ENTRY_BUSY)
+		if (may_come(&p->entry[i]))
 			try_open(p, &p->entry[i], false);
 	}
 	arm_retry(p);
@@ -256,42 +315,53 @@ int publish_message(struct publish *p, const uint8_t *body, size_t len)
 	if (ap_ports_unpack(m, body, len) < 0)
 		return -1;
 	take_changes(p, m);
+	p->started = true;
 	apply(p);
 	return 0;
+}
+
+void publish_start(struct publish *p)
+{
+	p->started = true;
+	apply(p);
 }
 
 void publish_close(struct publish *p)
 {
 	p->ports = 0;
+	p->started = false;
 	apply(p);
 }
 
-struct jx *publish_json(const struct publish *p)
+void publish_hosts(const struct publish *p, uint16_t guest_port, void (*fn)(void *ctx, const struct ap_port *host), void *ctx)
+{
+	for (size_t i = 0; i < p->entries; i++)
+		if (p->entry[i].state == ENTRY_OPEN && p->entry[i].want.guest.port == guest_port)
+			fn(ctx, &p->entry[i].want.host);
+}
+
+struct jx *publish_json(const struct publish *p, bool counted)
 {
 	struct jx *list = jx_new_array();
 
 	for (size_t i = 0; i < p->entries; i++) {
 		const struct entry *en = &p->entry[i];
-		char guest[FWD_TEXT_MAX], host[FWD_TEXT_MAX];
-		struct jx *v;
+		char guest[FWD_TEXT_MAX], host[FWD_TEXT_MAX], text[LISTEN_REASON_MAX];
+		struct event_port is = { .state = entry_words[en->state], .protocol = fwd_proto(&en->want.host), .guest = guest,
+					 .host = host, .tally = counted ? en->tally : NULL };
 
 		if (en->state == ENTRY_ABSENT)
 			continue;
 		fwd_text(&en->want.guest, guest);
 		fwd_text(&en->want.host, host);
-		v = jx_new_object();
-		jx_set_string(v, "protocol", "tcp");
-		jx_set_string(v, "guestAddr", guest);
-		jx_set_string(v, "hostAddr", host);
-		jx_set_string(v, "state", entry_words[en->state]);
 		if (en->state != ENTRY_OPEN)
-			jx_set_string(v, "error", strerror(en->errnum));
-		jx_add(list, v);
+			is.error = listen_reason(en->errnum, en->want.host.port, text);
+		jx_add(list, event_port_json(&is));
 	}
 	return list;
 }
 
-struct publish *publish_new(struct loop *l, struct conns *cs, struct events *ev, const struct plan *plan,
+struct publish *publish_new(struct loop *l, struct guest *g, struct conns *cs, struct events *ev, const struct plan *plan,
 			    struct err *e)
 {
 	struct fwd_rule *rules = fwd_rules(plan, e);
@@ -302,10 +372,11 @@ struct publish *publish_new(struct loop *l, struct conns *cs, struct events *ev,
 	p = xcalloc(1, sizeof(*p));
 	p->loop = l;
 	p->conns = cs;
+	p->udp = udp_new(l, g);
 	p->events = ev;
 	p->rules = rules;
 	p->rules_count = plan->rules;
-	p->retry = deadline_new(l, on_retry, p);
+	p->retry = retry_new(l, on_retry, p);
 	return p;
 }
 
@@ -313,9 +384,12 @@ void publish_free(struct publish *p)
 {
 	if (!p)
 		return;
-	for (size_t i = 0; i < p->entries; i++)
-		listen_free(p->entry[i].ln);
-	deadline_free(p->retry);
+	for (size_t i = 0; i < p->entries; i++) {
+		close_socket(&p->entry[i]);
+		tally_drop(p->entry[i].tally);
+	}
+	udp_free(p->udp);
+	retry_free(p->retry);
 	free(p->rules);
 	free(p->port);
 	free(p->stale);

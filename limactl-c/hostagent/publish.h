@@ -6,6 +6,7 @@
 #ifndef LIMA_HOSTAGENT_PUBLISH_H
 #define LIMA_HOSTAGENT_PUBLISH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,14 +21,19 @@ enum { PUBLISH_PORTS_MAX = 8192 }; /* listening ports of the guest; more are lef
 
 struct publish;
 
-struct publish *publish_new(struct loop *l, struct conns *cs, struct events *ev, const struct plan *plan,
+struct publish *publish_new(struct loop *l, struct guest *g, struct conns *cs, struct events *ev, const struct plan *plan,
 			    struct err *e);
-void publish_free(struct publish *p); /* closes all listeners */
+void publish_free(struct publish *p); /* closes all listeners; before guest_free() */
 
+/* Listeners of static rules open now. May be called again. */
+void publish_start(struct publish *p);
 int publish_message(struct publish *p, const uint8_t *body, size_t len); /* AP_MSG_PORTS; -1: malformed */
 void publish_close(struct publish *p); /* stopping: every listener goes, each with its event */
 
-/* For status: an array of {protocol, guestAddr, hostAddr, state, error}. */
-struct jx *publish_json(const struct publish *p);
+/* Calls fn for each address of this host at which a port of the guest is published now. */
+void publish_hosts(const struct publish *p, uint16_t guest_port, void (*fn)(void *ctx, const struct ap_port *host), void *ctx);
+
+/* An array of {protocol, guestAddr, hostAddr, state, error}; counted: with what went through each. */
+struct jx *publish_json(const struct publish *p, bool counted);
 
 #endif

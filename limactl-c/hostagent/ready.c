@@ -7,6 +7,7 @@
 #include "lib/log.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/hostagent/copies.h"
+#include "limactl-c/hostagent/forward.h"
 #include "limactl-c/hostagent/http.h"
 #include "limactl-c/hostagent/probes.h"
 
@@ -25,6 +26,7 @@ static const char *const fixed_names[REQ_FIXED] = {
 	[REQ_AGENT] = "the guest agent answers",
 	[REQ_PROVISIONED] = "provisioning has finished",
 };
+static const char by_ssh[] = "the guest's SSH server lets us in"; /* REQ_AGENT, where there is no agent */
 
 /* A forwarded socket named docker.sock that must answer GET /_ping, asked through a stream of our own. */
 struct ping {
@@ -53,6 +55,7 @@ struct ready {
 	const struct plan *plan;
 	struct probes *probes;
 	struct copies *copies;
+	const struct sshfs *mounts; /* NULL: nobody mounts any */
 	struct deadline *retry; /* set only while a ping has to be tried again */
 	struct failure failure[FAILURES_MAX];
 	size_t failures;
@@ -63,11 +66,10 @@ static const struct stream_ops ping_ops;
 
 static void ping_start(struct ping *p)
 {
-	struct ap_open o = { .kind = AP_OPEN_UNIX };
+	struct ap_open o = fwd_open_path(p->socket->guest_path);
 	uint8_t request[AP_PATH_MAX + 32];
 	ssize_t n;
 
-	snprintf(o.path, sizeof(o.path), "%s", p->socket->guest_path);
 	n = ap_open_pack(&o, request, sizeof(request));
 	if (n < 0)
 		return; /* the listener for it has been refused with a sentence */
@@ -130,7 +132,7 @@ static void ping_again(struct ping *p)
 
 static void ping_opened(struct stream *st)
 {
-	mux_write(st->mux, ping_request, sizeof(ping_request) - 1);
+	mux_write(st->mux, ping_request, sizeof(ping_request) - 1); /* a new stream has room for it */
 }
 
 /* The answer is read to its end, so that the daemon does not see a broken client. */
@@ -162,11 +164,6 @@ static void ping_readable(struct stream *st)
 	}
 }
 
-static void ping_writable(struct stream *st)
-{
-	(void)st; /* the request fits into a new stream */
-}
-
 static void ping_reset(struct stream *st, enum mux_reset_code code)
 {
 	(void)code;
@@ -181,17 +178,9 @@ static void ping_closed(struct stream *st)
 static const struct stream_ops ping_ops = {
 	.opened = ping_opened,
 	.readable = ping_readable,
-	.writable = ping_writable,
 	.reset = ping_reset,
 	.closed = ping_closed,
 };
-
-static bool is_docker(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return !strcmp(slash ? slash + 1 : path, "docker.sock");
-}
 
 struct ready *ready_new(struct loop *l, struct guest *g, const struct plan *plan, void (*changed)(void *ctx), void *ctx)
 {
@@ -202,7 +191,7 @@ struct ready *ready_new(struct loop *l, struct guest *g, const struct plan *plan
 	r->ctx = ctx;
 	r->ping = xcalloc(plan->sockets, sizeof(*r->ping));
 	for (size_t i = 0; i < plan->sockets; i++) {
-		if (is_docker(plan->socket[i].host_path))
+		if (plan_socket_is_docker(&plan->socket[i]))
 			r->ping[r->pings++] = (struct ping){ .r = r, .socket = &plan->socket[i] };
 	}
 	r->plan = plan;
@@ -210,6 +199,11 @@ struct ready *ready_new(struct loop *l, struct guest *g, const struct plan *plan
 	r->copies = copies_new(g, plan, go_on, r);
 	r->retry = deadline_new(l, advance, r);
 	return r;
+}
+
+void ready_mounts(struct ready *r, const struct sshfs *s)
+{
+	r->mounts = s;
 }
 
 static void forget_failures(struct ready *r)
@@ -305,19 +299,26 @@ void ready_trouble(struct ready *r, bool any)
 	go_on(r);
 }
 
+static bool mounts_met(const struct ready *r)
+{
+	return !r->mounts || sshfs_settled(r->mounts);
+}
+
 bool ready_all(const struct ready *r)
 {
 	/* After a failure the engine may never come: that is told now, not at the deadline. */
 	return fixed_met(r) &&
-	       (r->failures || r->trouble || (pings_met(r) && probes_over(r->probes) && copies_over(r->copies)));
+	       (r->failures || r->trouble || (mounts_met(r) && pings_met(r) && probes_over(r->probes) && copies_over(r->copies)));
 }
 
 void ready_waiting(const struct ready *r, struct jx *list)
 {
 	for (size_t i = 0; i < REQ_FIXED; i++) {
 		if (!r->met[i])
-			jx_add_string(list, fixed_names[i]);
+			jx_add_string(list, i == REQ_AGENT && r->plan->ssh_key ? by_ssh : fixed_names[i]);
 	}
+	if (r->mounts)
+		sshfs_waiting(r->mounts, list);
 	for (size_t i = 0; i < r->pings; i++) {
 		auto_free char *name = xasprintf("%s answers /_ping", r->ping[i].socket->guest_path);
 

@@ -9,6 +9,7 @@
 #include "limactl-c/base/jsonx.h"
 #include "limactl-c/hostagent/guest.h"
 #include "limactl-c/hostagent/loop.h"
+#include "limactl-c/hostagent/sshfs.h"
 #include "limactl-c/plan/plan.h"
 
 struct ready;
@@ -16,6 +17,8 @@ struct ready;
 /* changed is called, from the loop, when a requirement was met. */
 struct ready *ready_new(struct loop *l, struct guest *g, const struct plan *plan, void (*changed)(void *ctx), void *ctx);
 void ready_free(struct ready *r); /* before guest_free(); NULL is allowed */
+
+void ready_mounts(struct ready *r, const struct sshfs *s); /* s is borrowed, and said to have changed by who calls ready_all() */
 
 void ready_machine(struct ready *r);             /* the machine runs */
 void ready_agent(struct ready *r, bool resumed); /* the guest agent answers; a new one starts its part again */

@@ -12,6 +12,7 @@
 #include "limactl-c/base/jsonx.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/base/spawn.h"
+#include "limactl-c/plan/snapshot.h"
 #include "limactl-c/store/paths.h"
 
 enum { STATE_VERSION = 1 };
@@ -57,22 +58,48 @@ static char *disks_text(const struct plan *p)
 	return xstrdup(b.data ? b.data : "");
 }
 
-int state_commit(const struct plan *p, struct err *e)
+int state_note(const struct plan *p, const char *note, struct err *e)
 {
-	auto_free char *tmp = state_tmp(p), *file = state_file(p), *meta = path_in(p->dir, PATH_STATE_META);
-	auto_free char *machine = plan_machine_text(p), *program = program_text(p), *text = NULL;
-	auto_free char *disks = disks_text(p);
+	auto_free char *machine = plan_machine_text(p), *program = program_text(p), *disks = disks_text(p), *text = NULL;
 	auto_jx *o = jx_new_object();
-	auto_close int fd = open(tmp, O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0 || fsync(fd) < 0)
-		return err_errno(e, "save to %s", tmp);
 	jx_set_int(o, "version", STATE_VERSION);
 	jx_set_string(o, "program", program);
 	jx_set_string(o, "machine", machine);
 	jx_set_string(o, "disks", disks);
 	text = jx_dump_pretty(o);
-	if (fs_write_atomic(meta, text, strlen(text), 0600, e) < 0)
+	return fs_write_atomic(note, text, strlen(text), 0600, e);
+}
+
+int state_fits(const struct plan *p, const char *note, struct err *e)
+{
+	auto_free char *machine = plan_machine_text(p), *program = program_text(p), *disks = disks_text(p);
+	auto_jx *o = jx_parse_file(note, e);
+
+	if (!o)
+		return -1;
+	if (jx_int_or(o, "version", 0) != STATE_VERSION)
+		return err_set(e, ERR_INVALID, "it was written by another version");
+	if (strcmp(jx_string_or(o, "program", ""), program))
+		return err_set(e, ERR_INVALID, "it was saved by another program (\"%s\", now \"%s\")",
+			       jx_string_or(o, "program", ""), program);
+	if (strcmp(jx_string_or(o, "machine", ""), machine))
+		return err_set(e, ERR_INVALID, "it was saved by a machine with other settings");
+	if (strcmp(jx_string_or(o, "disks", ""), disks))
+		return err_set(e, ERR_INVALID, "an extra disk was changed since it was saved");
+	if (!snapshot_state_fits(p, o))
+		return err_set(e, ERR_INVALID, "the disk was set back to a snapshot since it was saved");
+	return 0;
+}
+
+int state_commit(const struct plan *p, struct err *e)
+{
+	auto_free char *tmp = state_tmp(p), *file = state_file(p), *meta = path_in(p->dir, PATH_STATE_META);
+	auto_close int fd = open(tmp, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || fsync(fd) < 0)
+		return err_errno(e, "save to %s", tmp);
+	if (state_note(p, meta, e) < 0)
 		return -1;
 	if (rename(tmp, file) < 0)
 		return err_errno(e, "save to %s", file);
@@ -82,27 +109,13 @@ int state_commit(const struct plan *p, struct err *e)
 int state_check(const struct plan *p, struct err *e)
 {
 	auto_free char *file = state_file(p), *meta = path_in(p->dir, PATH_STATE_META);
-	auto_free char *machine = plan_machine_text(p), *program = program_text(p), *disks = disks_text(p);
-	auto_jx *o = NULL;
 	struct stat st;
 
 	if (stat(file, &st) < 0)
 		return errno == ENOENT ? 0 : err_errno(e, "%s", file);
 	if (!S_ISREG(st.st_mode) || !st.st_size)
 		return err_set(e, ERR_INVALID, "%s is empty", file);
-	o = jx_parse_file(meta, e);
-	if (!o)
-		return -1;
-	if (jx_int_or(o, "version", 0) != STATE_VERSION)
-		return err_set(e, ERR_INVALID, "%s was written by another version", file);
-	if (strcmp(jx_string_or(o, "program", ""), program))
-		return err_set(e, ERR_INVALID, "%s was saved by another program (\"%s\", now \"%s\")", file,
-			       jx_string_or(o, "program", ""), program);
-	if (strcmp(jx_string_or(o, "machine", ""), machine))
-		return err_set(e, ERR_INVALID, "%s was saved by a machine with other settings", file);
-	if (strcmp(jx_string_or(o, "disks", ""), disks))
-		return err_set(e, ERR_INVALID, "an extra disk was changed since %s was saved", file);
-	return 1;
+	return state_fits(p, meta, e) < 0 ? err_wrap(e, "%s", file) : 1;
 }
 
 void state_remove(const struct plan *p)

@@ -18,6 +18,10 @@ int state_commit(const struct plan *p, struct err *e);
 /* 1: there is a state and it fits; 0: there is none; -1: there is one that does not fit (e says why). */
 int state_check(const struct plan *p, struct err *e);
 
+/* The same for a machine's memory that lies elsewhere: what it fits is written to note, or read there. */
+int state_note(const struct plan *p, const char *note, struct err *e);
+int state_fits(const struct plan *p, const char *note, struct err *e); /* ERR_SYS with ENOENT: there is no note */
+
 void state_remove(const struct plan *p); /* and an unfinished one */
 
 #endif

@@ -66,6 +66,14 @@ void troubles_set(struct troubles *t, const char *what, const char *text)
 	set(t, what, text, false);
 }
 
+void troubles_over(struct troubles *t, const char *what)
+{
+	size_t i = find(t, what, false);
+
+	if (i < t->count)
+		drop(t, i);
+}
+
 int troubles_message(struct troubles *t, const uint8_t *body, size_t len)
 {
 	auto_free char *text = NULL;

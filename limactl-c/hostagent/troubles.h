@@ -18,6 +18,7 @@ void troubles_free(struct troubles *t); /* NULL is allowed */
 
 /* text: a sentence; one that was not there before is logged. */
 void troubles_set(struct troubles *t, const char *what, const char *text);
+void troubles_over(struct troubles *t, const char *what); /* nothing when there was none */
 
 int troubles_message(struct troubles *t, const uint8_t *body, size_t len); /* AP_MSG_TROUBLE; -1: malformed */
 void troubles_forget(struct troubles *t); /* those the guest told of: a new agent tells all it knows */

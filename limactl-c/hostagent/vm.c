@@ -92,6 +92,12 @@ static void on_children(void *ctx, unsigned events)
 	step(v);
 }
 
+static int snapshot(struct vmctl *v, enum vm_snapshot what, const char *tag, struct err *e)
+{
+	return v->ops->snapshot ? v->ops->snapshot(v->vm, what, tag, e) :
+				  err_set(e, ERR_STATE, "machines of the driver \"%s\" have no snapshots while they run", v->ops->name);
+}
+
 int vmctl_begin(struct vmctl *v, enum vmctl_op op, const char *path, struct err *e)
 {
 	int r = -1;
@@ -115,6 +121,11 @@ int vmctl_begin(struct vmctl *v, enum vmctl_op op, const char *path, struct err 
 		break;
 	case VMCTL_RESTORE:
 		r = v->ops->restore(v->vm, path, e);
+		break;
+	case VMCTL_SNAPSHOT_CREATE:
+	case VMCTL_SNAPSHOT_APPLY:
+	case VMCTL_SNAPSHOT_DELETE:
+		r = snapshot(v, (enum vm_snapshot)(op - VMCTL_SNAPSHOT_CREATE), path, e);
 		break;
 	case VMCTL_POWERDOWN:
 		r = v->ops->powerdown(v->vm, e);

@@ -15,6 +15,9 @@ enum vmctl_op {
 	VMCTL_RESUME,
 	VMCTL_SAVE,
 	VMCTL_RESTORE,
+	VMCTL_SNAPSHOT_CREATE, /* these three as enum vm_snapshot */
+	VMCTL_SNAPSHOT_APPLY,
+	VMCTL_SNAPSHOT_DELETE,
 	VMCTL_POWERDOWN,
 };
 
@@ -23,7 +26,7 @@ struct vmctl *vmctl_new(struct loop *l, const struct vm_driver *driver, const st
 			struct spawner *spawner, void (*event)(void *ctx, const struct vm_event *ev), void *ctx, struct err *e);
 void vmctl_free(struct vmctl *v); /* lets go of a machine that runs; NULL is allowed */
 
-/* Begins an operation; path is for save and restore. VM_EV_DONE or VM_EV_FAILED follows, or VM_EV_EXITED. */
+/* Begins an operation; path is for save and restore; for snapshots it is the tag. VM_EV_DONE or VM_EV_FAILED follows, or VM_EV_EXITED. */
 int vmctl_begin(struct vmctl *v, enum vmctl_op op, const char *path, struct err *e);
 void vmctl_release(struct vmctl *v); /* see driver.h; before the end is told */
 void vmctl_kill(struct vmctl *v);

@@ -111,14 +111,11 @@ static int note(void *arg, const char *validator, struct err *e)
 	return cache_partial_note(p->cache, p->key, validator, e);
 }
 
-/* A wrong digest is not mended by going on. */
-static int check_download(const struct partial *p, struct newfile *f, struct sink *s, struct digest *got, struct err *e)
+/* The partial file goes when it is closed, its note at once: the next try begins anew. */
+static void drop(const struct request *r, const char *key, struct newfile *f)
 {
-	if (sink_end(s, got, e) == 0)
-		return 0;
 	f->kept = false;
-	cache_partial_forget(p->cache, p->key);
-	return -1;
+	cache_partial_forget(r->cache, key);
 }
 
 /* The bytes into f, which holds those of an earlier try. */
@@ -137,12 +134,15 @@ static int download(const struct request *r, const char *key, const char *valida
 	memcpy(fetch.validator, validator, sizeof(fetch.validator));
 	rc = fetch_url(&fetch, e);
 	/* Half a download that fills the disk is of no use to anybody. */
-	f->kept = *fetch.validator && s.len && (rc == 0 || !fs_is_full(e->errnum));
-	if (!f->kept)
-		cache_partial_forget(r->cache, key);
+	if (!*fetch.validator || !s.len || (rc < 0 && fs_is_full(e->errnum)))
+		drop(r, key, f);
 	if (rc < 0)
 		return -1;
-	return check_download(&p, f, &s, got, e) < 0 ? err_wrap(e, "%s", r->location) : 0;
+	if (sink_end(&s, got, e) == 0)
+		return 0;
+	/* A wrong digest is not mended by going on. */
+	drop(r, key, f);
+	return err_wrap(e, "%s", r->location);
 }
 
 /* What Lima has of the URL, as an object of ours. 1: it is in f; 0: nothing that will do; -1: there is no room for it, and so
@@ -193,23 +193,18 @@ static char *get_url(const struct request *r, struct err *e)
 		return path;
 	path = find_url(r, key);
 	if (path) {
-		f.kept = false;
+		drop(r, key, &f);
 		return path;
 	}
 	rc = take_from_lima(r, key, &taken, &got, e);
+	if (rc > 0 || (rc < 0 && !*validator))
+		drop(r, key, &f);
 	if (rc)
-		f.kept = rc < 0 && *validator;
-	if (rc < 0)
-		return NULL;
-	if (rc > 0) {
-		cache_partial_forget(r->cache, key);
-		return keep(r, key, &taken, &got, e);
-	}
+		return rc < 0 ? NULL : keep(r, key, &taken, &got, e);
 	if (download(r, key, validator, &f, &got, e) < 0 || !(path = keep(r, key, &f, &got, e)))
 		return NULL;
 	/* What was fetched is not fetched again because, say, the disk was too full to unpack it. */
-	f.kept = false;
-	cache_partial_forget(r->cache, key);
+	drop(r, key, &f);
 	return path;
 }
 

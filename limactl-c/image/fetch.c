@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "lib/clock.h"
+#include "limactl-c/base/env.h"
 #include "limactl-c/base/mem.h"
 
 enum {
@@ -125,13 +126,11 @@ static void use_proxies(CURL *curl)
 	curl_easy_setopt(curl, CURLOPT_NOPROXY, list);
 }
 
-/* Tests have less time. */
-static long seconds(long usual)
+static long seconds(unsigned usual)
 {
-	const char *env = getenv("LIMACTL_C_FETCH_SECONDS");
-	int given = env ? atoi(env) : 0;
+	unsigned given = env_seconds("LIMACTL_C_FETCH_SECONDS", usual);
 
-	return given > 0 && given < usual ? given : usual;
+	return given < usual ? given : usual;
 }
 
 static CURLcode transfer(CURL *curl, struct download *d, struct curl_slist *headers, char *why)

@@ -6,8 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/be.h"
 #include "lib/buf.h"
 #include "lib/io.h"
+#include "lib/le.h"
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/image/iso_tree.h"
@@ -21,16 +23,16 @@ enum {
 };
 
 /* Numbers stand twice, least significant byte first and last. */
-static void put16(unsigned char *p, unsigned v)
+static void put16(unsigned char *p, uint16_t v)
 {
-	p[0] = p[3] = (unsigned char)v;
-	p[1] = p[2] = (unsigned char)(v >> 8);
+	le16_put(p, v);
+	be16_put(p + 2, v);
 }
 
 static void put32(unsigned char *p, uint32_t v)
 {
-	for (int i = 0; i < 4; i++)
-		p[i] = p[7 - i] = (unsigned char)(v >> 8 * i);
+	le32_put(p, v);
+	be32_put(p + 4, v);
 }
 
 static uint32_t sectors_of(uint64_t bytes)
@@ -141,7 +143,7 @@ static int add_path_table(struct buf *b, const struct iso_tree *t, bool big)
 		int len = i ? snprintf((char *)r + 8, 12, "%08zu", i) : 1;
 
 		put32(sector, t->node[i].sector);
-		put16(parent, (unsigned)t->node[i].parent + 1);
+		put16(parent, (uint16_t)(t->node[i].parent + 1));
 		r[0] = (unsigned char)len;
 		memcpy(r + 2, sector + (big ? 4 : 0), 4);
 		memcpy(r + 6, parent + (big ? 2 : 0), 2);

@@ -12,16 +12,16 @@
 #include "limactl-c/base/mem.h"
 #include "limactl-c/store/paths.h"
 
-enum { HEX = 64, TEXT_MAX = 4 << 20, HEADER = 64 << 10 };
+enum { TEXT_MAX = 4 << 20, HEADER = 64 << 10 };
 
 static const char lead[] = "sha256-";
 
-void references_add(struct references *r, const char hex[HEX])
+void references_add(struct references *r, const char hex[SHA256_HEX])
 {
-	char copy[HEX + 1];
+	char copy[SHA256_HEX + 1];
 
-	memcpy(copy, hex, HEX);
-	copy[HEX] = '\0';
+	memcpy(copy, hex, SHA256_HEX);
+	copy[SHA256_HEX] = '\0';
 	if (references_have(r, copy))
 		return;
 	r->hex = xrealloc_array(r->hex, r->count + 1, sizeof(*r->hex));
@@ -44,7 +44,7 @@ void references_fini(struct references *r)
 
 static bool is_hex(const char *p)
 {
-	for (size_t i = 0; i < HEX; i++)
+	for (size_t i = 0; i < SHA256_HEX; i++)
 		if (!isxdigit((unsigned char)p[i]))
 			return false;
 	return true;
@@ -56,7 +56,7 @@ void references_scan(struct references *r, const char *p, size_t n)
 
 	while ((p = memmem(p, (size_t)(end - p), lead, sizeof(lead) - 1))) {
 		p += sizeof(lead) - 1;
-		if (end - p >= HEX && is_hex(p))
+		if (end - p >= SHA256_HEX && is_hex(p))
 			references_add(r, p);
 	}
 }

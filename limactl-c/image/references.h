@@ -7,13 +7,13 @@
 #include "limactl-c/image/cache.h"
 
 struct references {
-	char (*hex)[65]; /* SHA-256s; owned */
+	char (*hex)[SHA256_HEX + 1]; /* SHA-256s; owned */
 	size_t count;
 };
 
 #define REFERENCES_INIT { 0 }
 
-void references_add(struct references *r, const char hex[64]);
+void references_add(struct references *r, const char hex[SHA256_HEX]);
 bool references_have(const struct references *r, const char *hex);
 void references_fini(struct references *r);
 

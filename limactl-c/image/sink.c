@@ -76,7 +76,8 @@ int sink_write(struct sink *s, const void *p, size_t n, struct err *e)
 	return io_write_full(s->to->fd, p, n) < 0 ? fs_write_error(s->to->tmp, e) : 0;
 }
 
-int sink_copy(struct sink *s, int fd, struct err *e)
+/* All that is left to read of fd. */
+static int copy_rest(struct sink *s, int fd, struct err *e)
 {
 	auto_free char *chunk = xmalloc(CHUNK);
 
@@ -105,5 +106,5 @@ int sink_copy_file(struct sink *s, int fd, struct err *e)
 {
 	if (copy_share_blocks(fd, s->to->fd))
 		return sink_resume(s, e);
-	return lseek(fd, 0, SEEK_SET) < 0 ? err_errno(e, "seek") : sink_copy(s, fd, e);
+	return lseek(fd, 0, SEEK_SET) < 0 ? err_errno(e, "seek") : copy_rest(s, fd, e);
 }

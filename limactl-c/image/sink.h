@@ -26,7 +26,6 @@ int sink_resume(struct sink *s, struct err *e);
 /* Forgets all that was written. */
 int sink_restart(struct sink *s, struct err *e);
 int sink_write(struct sink *s, const void *p, size_t n, struct err *e);
-int sink_copy(struct sink *s, int fd, struct err *e); /* all that is left to read of fd */
 /* All of a file, by shared blocks where the file system can; nothing was written before. */
 int sink_copy_file(struct sink *s, int fd, struct err *e);
 /* Ends the file at its length and checks the digest. */

@@ -80,7 +80,8 @@ static void add_ours(struct words *ours, const struct making *m, const struct pl
 	const char *const list[] = {
 		console, "quiet", "psi=1", "panic=-1",
 		overlay ? "rdinit=/lima/init" : NULL,
-		m->p->accel == PLAN_TCG ? pf->tcg_args : NULL,
+		m->p->accel == PLAN_TCG ? pf->tcg_args[0] : NULL,
+		m->p->accel == PLAN_TCG ? pf->tcg_args[1] : NULL,
 		fixed ? "norandmaps" : NULL,
 		m->c->tuning.init_on_free ? "init_on_free=1" : NULL,
 	};

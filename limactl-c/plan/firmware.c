@@ -49,8 +49,7 @@ static bool take_shipped(const char *arch, const char *dir, char **code, char **
 	return false;
 }
 
-/* PREFIX/bin/qemu-system-x86_64 → PREFIX/share/qemu */
-static char *beside(const char *qemu)
+char *plan_qemu_share(const char *qemu)
 {
 	auto_free char *bin = fs_parent(qemu), *prefix = fs_parent(bin);
 
@@ -60,7 +59,7 @@ static char *beside(const char *qemu)
 void plan_firmware_find(const char *arch, const char *home, const char *qemu, const char *root, char **code,
 			char **vars)
 {
-	auto_free char *own = xasprintf("%s/.local/share/qemu", home), *beside_qemu = qemu ? beside(qemu) : NULL;
+	auto_free char *own = xasprintf("%s/.local/share/qemu", home), *beside_qemu = qemu ? plan_qemu_share(qemu) : NULL;
 
 	*code = *vars = NULL;
 	if (take_shipped(arch, own, code, vars) || (beside_qemu && take_shipped(arch, beside_qemu, code, vars)))

@@ -74,6 +74,13 @@ static void set_user(struct making *m)
 	set_bool(p, "user.sudo", c->user.passwordless_sudo);
 }
 
+/* A guest with a seed has them from there. */
+static void set_keys(struct making *m)
+{
+	for (size_t i = 0; !m->p->seed && i < m->h->ssh_keys; i++)
+		plan_setf(m->p, m->h->ssh_key[i], "ssh.key.%02zu", i);
+}
+
 static void set_tuning(struct making *m)
 {
 	const struct cfg *c = m->c;
@@ -169,12 +176,17 @@ int plan_make_guest(struct making *m, struct err *e)
 	if (plan_fixes_addresses(m))
 		plan_set(p, "boot.norandmaps", "true");
 	plan_set(p, "hostname", p->hostname);
+	if (m->images->machine_id)
+		plan_set(p, "machineId", m->images->machine_id);
 	set_user(m);
+	set_keys(m);
 	set_params(m);
 	if (plan_make_surroundings(m, e) < 0)
 		return -1;
 	for (size_t i = 0; i < c->provisions; i++)
 		add_script(m, &c->provision[i]);
+	if (p->driver == PLAN_QEMU && p->accel == PLAN_TCG)
+		plan_set(p, "emulated", "true");
 	set_bool(p, "engine", m->images->engine_disk);
 	set_bool(p, "docker", m->images->engine_disk);
 	set_tuning(m);

@@ -12,6 +12,8 @@
 
 #include "lib/buf.h"
 #include "lib/io.h"
+#include "lib/sock.h"
+#include "limactl-c/base/env.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/base/prefix.h"
 #include "limactl-c/base/spawn.h"
@@ -69,8 +71,8 @@ static char *probe_machine_id(void)
 /* Both spellings: which of them wins is the plan's matter. */
 static void probe_proxies(struct plan_host *h)
 {
-	static const char *const names[PLAN_PROXIES] = { "ftp_proxy", "http_proxy", "https_proxy", "no_proxy",
-							 "FTP_PROXY", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY" };
+	static const char *const names[PLAN_PROXIES] = { "all_proxy", "ftp_proxy", "http_proxy", "https_proxy", "no_proxy",
+							 "ALL_PROXY", "FTP_PROXY", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY" };
 
 	for (size_t i = 0; i < PLAN_PROXIES; i++) {
 		const char *value = getenv(names[i]);
@@ -78,6 +80,13 @@ static void probe_proxies(struct plan_host *h)
 		if (value)
 			h->proxy[h->proxies++] = (struct plan_pair){ xstrdup(names[i]), xstrdup(value) };
 	}
+}
+
+static char *probe_ssh_agent(void)
+{
+	const char *path = getenv("SSH_AUTH_SOCK");
+
+	return path && path[0] == '/' && strlen(path) <= SOCK_PATH_MAX ? xstrdup(path) : NULL;
 }
 
 char *plan_host_zone(const struct plan_host *h, const char *name)
@@ -100,15 +109,6 @@ const char *plan_host_arch(void)
 	return !strcmp(u.machine, "arm64") ? "aarch64" : !strcmp(u.machine, "amd64") ? "x86_64" : u.machine;
 }
 
-/* Lima's 200 tries of 3 s; tests have less time. */
-static unsigned probe_seconds(void)
-{
-	const char *env = getenv("LIMACTL_C_PROBE_SECONDS");
-	int seconds = env ? atoi(env) : 0;
-
-	return seconds > 0 ? (unsigned)seconds : 600;
-}
-
 int plan_host_probe(struct plan_host *h, struct err *e)
 {
 	const char *driver = getenv("LIMACTL_C_DRIVER");
@@ -123,12 +123,13 @@ int plan_host_probe(struct plan_host *h, struct err *e)
 	h->cpus = cpus > 0 ? (unsigned)cpus : 1;
 	h->memory = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : (uint64_t)1 << 30;
 	h->fake = driver && !strcmp(driver, plan_driver_word(PLAN_FAKE));
-	h->probe_seconds = probe_seconds();
+	h->probe_seconds = env_seconds("LIMACTL_C_PROBE_SECONDS", 200 * 3); /* Lima's 200 tries of 3 s */
 	probe_user(h);
 	h->timezone = probe_timezone();
 	h->machine_id = probe_machine_id();
 	h->zoneinfo = xstrdup("/usr/share/zoneinfo");
 	probe_proxies(h);
+	h->ssh_auth_sock = probe_ssh_agent();
 	h->lima_home = paths_home(e);
 	return h->lima_home ? 0 : -1;
 }
@@ -232,6 +233,13 @@ struct cfg_host plan_host_facts(const struct plan_host *h)
 	};
 }
 
+static void free_list(char **text, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(text[i]);
+	free(text);
+}
+
 void plan_host_free(struct plan_host *h)
 {
 	free(h->arch);
@@ -246,10 +254,14 @@ void plan_host_free(struct plan_host *h)
 		free(h->proxy[i].value);
 	}
 	free(h->lima_home);
+	free(h->ssh_auth_sock);
+	free_list(h->ssh_key, h->ssh_keys);
+	free_list(h->ssh_identity, h->ssh_identities);
 	free(h->qemu);
 	free(h->agent);
 	free(h->provision);
 	free(h->firmware);
 	free(h->firmware_vars);
+	free(h->virtiofsd);
 	*h = (struct plan_host){ 0 };
 }

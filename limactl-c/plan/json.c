@@ -48,6 +48,13 @@ const char *plan_driver_word(enum plan_driver driver)
 	return driver_words[driver];
 }
 
+static const char *const mount_words[] = { [PLAN_MOUNT_9P] = "9p", [PLAN_MOUNT_VIRTIOFS] = "virtiofs", [PLAN_MOUNT_SSHFS] = "reverse-sshfs", NULL };
+
+const char *plan_mount_word(enum plan_mount_type type)
+{
+	return mount_words[type];
+}
+
 static const char *const accel_words[] = { [PLAN_TCG] = "tcg", [PLAN_KVM] = "kvm", [PLAN_HVF] = "hvf", NULL };
 static const char *const init_words[] = { [PLAN_INIT_LEAN] = "lean", [PLAN_INIT_OPENRC] = "openrc", NULL };
 static const char *const boot_words[] = {
@@ -64,10 +71,24 @@ static const struct field disk_fields[] = {
 	F(plan_disk, name, T_OPTIONAL),
 	M(plan_disk, serial, T_OPTIONAL),
 };
+static const struct field mount_fields[] = {
+	M(plan_mount, host_path, T_STRING),
+	M(plan_mount, guest_path, T_STRING),
+	M(plan_mount, tag, T_STRING),
+	{ .name = "type", .type = T_WORD, .offset = offsetof(struct plan_mount, type), .machine = true, .words = mount_words },
+	M(plan_mount, writable, T_BOOL),
+	M(plan_mount, options, T_STRING),
+	M(plan_mount, security_model, T_OPTIONAL),
+	M(plan_mount, queue_size, T_UINT),
+	F(plan_mount, cache, T_BOOL),
+	F(plan_mount, follow_symlinks, T_BOOL),
+};
 static const struct field rule_fields[] = {
 	{ .name = "proto", .type = T_WORD, .offset = offsetof(struct plan_port_rule, proto), .words = proto_words },
 	F(plan_port_rule, ignore, T_BOOL),
 	F(plan_port_rule, guest_ip_must_be_zero, T_BOOL),
+	F(plan_port_rule, is_static, T_BOOL),
+	F(plan_port_rule, to_socket, T_BOOL),
 	F(plan_port_rule, guest_ip, T_STRING),
 	F(plan_port_rule, host_ip, T_STRING),
 	F(plan_port_rule, guest_first, T_U16),
@@ -75,8 +96,15 @@ static const struct field rule_fields[] = {
 	F(plan_port_rule, host_first, T_U16),
 };
 static const struct field socket_fields[] = {
-	F(plan_socket, host_path, T_STRING),
-	F(plan_socket, guest_path, T_STRING),
+	F(plan_socket, host_path, T_OPTIONAL),
+	F(plan_socket, guest_path, T_OPTIONAL),
+	F(plan_socket, host_ip, T_OPTIONAL),
+	F(plan_socket, guest_ip, T_OPTIONAL),
+	F(plan_socket, host_port, T_U16),
+	F(plan_socket, guest_port, T_U16),
+	F(plan_socket, reverse, T_BOOL),
+	F(plan_socket, mode, T_UINT),
+	F(plan_socket, group, T_OPTIONAL),
 };
 static const struct field script_fields[] = {
 	F(plan_script, mode, T_STRING),
@@ -105,6 +133,7 @@ static const struct field pair_fields[] = {
 	F(plan_pair, value, T_STRING),
 };
 static const struct record disk_record = RECORD(plan_disk, disk_fields);
+static const struct record mount_record = RECORD(plan_mount, mount_fields);
 static const struct record rule_record = RECORD(plan_port_rule, rule_fields);
 static const struct record socket_record = RECORD(plan_socket, socket_fields);
 static const struct record script_record = RECORD(plan_script, script_fields);
@@ -141,6 +170,11 @@ static const struct field plan_fields[] = {
 	M(plan, disk_size, T_U64),
 	M(plan, disk_base, T_OPTIONAL),
 	M(plan, iso, T_OPTIONAL),
+	{ .name = "mounts", .type = T_LIST, .offset = offsetof(struct plan, mount), .machine = true,
+	  .list = &mount_record, .count_offset = offsetof(struct plan, mounts) },
+	F(plan, virtiofsd, T_OPTIONAL),
+	F(plan, virtiofsd_old, T_BOOL),
+	F(plan, file_events, T_BOOL),
 	M(plan, qemu, T_OPTIONAL),
 	{ .name = "accel", .type = T_WORD, .offset = offsetof(struct plan, accel), .machine = true,
 	  .words = accel_words },
@@ -148,11 +182,17 @@ static const struct field plan_fields[] = {
 	M(plan, cpu, T_OPTIONAL),
 	F(plan, tb_size, T_UINT),
 	M(plan, mac, T_OPTIONAL),
-	F(plan, ssh_port, T_U16),
 	F(plan, agent, T_OPTIONAL),
+	F(plan, ssh_port, T_U16),
+	F(plan, ssh_key, T_OPTIONAL),
+	F(plan, ssh_options, T_STRING),
 	LIST("rules", rule, rules, &rule_record),
 	LIST("sockets", socket, sockets, &socket_record),
+	F(plan, dns_port, T_U16),
 	LIST("scripts", script, scripts, &script_record),
+	F(plan, dns_address, T_OPTIONAL),
+	F(plan, dns_ipv6, T_BOOL),
+	LIST("host_names", host_name, host_names, &pair_record),
 	LIST("settings", setting, settings, &pair_record),
 	LIST("probes", probe, probes, &probe_record),
 	F(plan, probe_seconds, T_UINT),
@@ -165,7 +205,8 @@ static const struct field plan_fields[] = {
 static const struct record plan_record = RECORD(plan, plan_fields);
 
 /* Words are stored as what the compiler makes of an enum. */
-_Static_assert(sizeof(enum plan_driver) == sizeof(unsigned) && sizeof(enum plan_proto) == sizeof(unsigned), "enums");
+_Static_assert(sizeof(enum plan_driver) == sizeof(unsigned) && sizeof(enum plan_proto) == sizeof(unsigned) &&
+	       sizeof(enum plan_mount_type) == sizeof(unsigned), "enums");
 
 /* Place of a field in a record at base. */
 static void *at(const void *base, const struct field *f)

@@ -17,6 +17,8 @@ struct making {
 /* Each fills its members of m->p. */
 int plan_make_ports(struct making *m, struct err *e);   /* rule, socket */
 int plan_make_disks(struct making *m, struct err *e);   /* extra disks and their settings */
+int plan_make_mounts(struct making *m, struct err *e);  /* mount, and its settings */
+void plan_make_ssh(struct making *m);                   /* ssh_port, ssh_options, a socket; for plan_make_ports() */
 int plan_make_guest(struct making *m, struct err *e);   /* script, setting, file */
 int plan_make_machine(struct making *m, struct err *e); /* driver, kernel, disks, QEMU */
 
@@ -24,7 +26,7 @@ int plan_make_machine(struct making *m, struct err *e); /* driver, kernel, disks
  * slowly. */
 struct platform {
 	const char *arch, *machine, *tcg_cpu, *console;
-	const char *tcg_args; /* for the kernel */
+	const char *tcg_args[2]; /* for the kernel; NULL: none */
 	bool bios;            /* else UEFI is the only firmware */
 	const char *firmware_packages;
 };
@@ -52,11 +54,17 @@ int plan_make_surroundings(struct making *m, struct err *e); /* setting, file: w
 
 void plan_make_tasks(struct making *m);                      /* probe, copy */
 
-/* The address of the host as the guest sees it, QEMU's for its first network. */
+/* The addresses of the host as the guest sees it, and of the guest: QEMU's for its first network. */
 #define PLAN_GATEWAY "10.0.2.2"
+#define PLAN_DNS "10.0.2.3" /* its name server */
+#define PLAN_ADDRESS "10.0.2.15"
 
 /* The address that a name or address of hostResolver.hosts comes to, borrowed; NULL: only the world's name servers know. */
 const char *plan_host_address(const struct cfg *c, const char *gateway_address, const char *name);
+
+enum { PLAN_TAG_MAX = 24 };
+void plan_mount_tag(const struct cfg_mount *m, char tag[PLAN_TAG_MAX]); /* Lima's: a hash of both paths */
+char *plan_mount_options(const struct cfg *c, const struct cfg_mount *m); /* malloc'd; without ro or rw */
 
 void plan_set(struct plan *p, const char *key, const char *value);
 void plan_setf(struct plan *p, const char *value, const char *key, ...) ERR_FMT(3, 4); /* key is a format */

@@ -39,6 +39,23 @@ struct plan_disk {
 
 enum { PLAN_EXTRA_MAX = 16 }; /* extra disks */
 
+/* A folder of the host in the guest. Of two that overlap there, the outer one comes first. */
+enum { PLAN_MOUNT_MAX = 32 };
+enum plan_mount_type { PLAN_MOUNT_9P, PLAN_MOUNT_VIRTIOFS, PLAN_MOUNT_SSHFS };
+const char *plan_mount_word(enum plan_mount_type type); /* as mountType names it: "9p" */
+struct plan_mount {
+	char *host_path;  /* absolute */
+	char *guest_path; /* absolute */
+	char *tag;        /* by which the guest finds it */
+	enum plan_mount_type type;
+	bool writable;
+	char *options;        /* for the guest's kernel, besides ro or rw; "" when none */
+	char *security_model; /* 9p; else NULL */
+	unsigned queue_size;  /* virtiofs: requests a queue holds */
+	bool cache;           /* sshfs: the guest keeps for a while what it has seen */
+	bool follow_symlinks; /* sshfs: links are resolved on the host */
+};
+
 enum plan_proto { PLAN_TCP = 1, PLAN_UDP = 2, PLAN_ANY = 3 };
 
 /* One port rule, in Lima's order: the first that matches decides. */
@@ -46,16 +63,25 @@ struct plan_port_rule {
 	enum plan_proto proto;
 	bool ignore;
 	bool guest_ip_must_be_zero;
+	bool is_static; /* listened on from the start, whatever the guest does; it is for TCP */
+	bool to_socket; /* its port is one of plan_socket: not listened on */
 	char *guest_ip;  /* numeric */
 	char *host_ip;   /* numeric */
 	uint16_t guest_first, guest_last;
 	uint16_t host_first;
 };
 
-/* A host socket relayed to a guest socket. */
+enum { PLAN_STATIC_MAX = 1024 }; /* ports of static rules; of reverse sockets: AP_REVERSE_MAX */
+
+/* A forward with a socket at one end or at both, which is there from the start. */
 struct plan_socket {
-	char *host_path;  /* absolute */
-	char *guest_path; /* absolute */
+	char *host_path;  /* absolute; NULL: host_ip and host_port */
+	char *guest_path; /* absolute; NULL: guest_ip and guest_port */
+	char *host_ip, *guest_ip; /* numeric; NULL with a path */
+	uint16_t host_port, guest_port;
+	bool reverse;     /* the guest listens and what lies at host_path answers; both ends have paths */
+	unsigned mode;    /* of the socket listened on */
+	char *group;      /* of that socket; NULL: none is given */
 };
 
 /* An entry of provision[], by its place there; its text is written by the command line to <dir>/provision/NN and carried in the initramfs. */
@@ -128,6 +154,12 @@ struct plan {
 	char *disk_base;     /* backing file of the first disk; NULL: it is empty at first */
 	char *iso;           /* the image when it is one: a CD-ROM; NULL: none */
 
+	struct plan_mount *mount;
+	size_t mounts;
+	bool file_events;   /* changes in the writable ones are told the guest */
+	char *virtiofsd;    /* the server of virtiofs mounts, an instance of it each; NULL: there are none */
+	bool virtiofsd_old; /* QEMU's own, which only root can run */
+
 	/* qemu */
 	char *qemu; /* program */
 	enum plan_accel accel;
@@ -135,17 +167,26 @@ struct plan {
 	char *cpu;
 	unsigned tb_size; /* MiB of TCG's code cache, 0 = QEMU's default */
 	char *mac;        /* of eth0 */
-	uint16_t ssh_port; /* 0 = none */
 
 	/* fake: the native guest agent run as "the VM" */
 	char *agent; /* program */
+
+	uint16_t ssh_port; /* of this host, which leads to the guest's SSH server; 0 = none yet: it was never started */
+	char *ssh_key;     /* private key for the SSH server of a guest without our agent, which is driven through that alone; NULL: it has
+			    * the agent */
+	char *ssh_options; /* for ssh, but for Hostname and Port: lines as ssh.config has them, "KEY VALUE" */
 
 	struct plan_port_rule *rule;
 	size_t rules;
 	struct plan_socket *socket;
 	size_t sockets;
+	uint16_t dns_port; /* of this host, at which it can ask for containers by name; 0 = none */
 	struct plan_script *script;
 	size_t scripts;
+	char *dns_address; /* of the guest's name server, on which it asks the host; NULL: it asks others */
+	bool dns_ipv6;     /* else no name has an IPv6 address */
+	struct plan_pair *host_name; /* known besides: name, and an address or another name; the first of a name counts */
+	size_t host_names;
 	struct plan_pair *setting; /* for the guest (lib/settings.h), in order */
 	size_t settings;
 	struct plan_probe *probe;
@@ -179,6 +220,7 @@ struct plan_images {
 	bool harvest;          /* see struct plan; kernel and initrd are NULL as long as they are not known */
 	const char *firmware;  /* of firmware.images */
 	const char *engine_disk;
+	const char *machine_id; /* of a clone; NULL: the disk's */
 	const char *containerd; /* archive, when it is wanted */
 	const struct plan_extra *extra; /* one for each of additionalDisks */
 	size_t extras;
@@ -200,6 +242,12 @@ int plan_possible(const struct cfg *c, const struct plan_host *h, struct err *e)
 #define PLAN_LOADER_ARGS "loader.args"
 #define PLAN_LOADER_LAST_ARGS "loader.lastArgs"
 
+/* The port that an instance in that folder takes when it asks for none: the first (n 0, 1, …) that is free. */
+uint16_t plan_ssh_port(const char *dir, unsigned n);
+const char *plan_ssh_agent(const struct plan *p); /* the host's ssh agent, its path in the guest; NULL: it is not lent */
+
+bool plan_socket_is_docker(const struct plan_socket *s); /* by the name of the host's end */
+const char *plan_docker_socket(const struct plan *p);    /* the first of them, its path in the guest; NULL: there is none */
 const char *plan_setting(const struct plan *p, const char *key); /* borrowed; NULL: there is none */
 
 /* The settings as the guest reads them (lib/settings.h); malloc'd. */

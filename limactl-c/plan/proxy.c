@@ -11,6 +11,7 @@
 #include "limactl-c/plan/parts.h"
 
 static const char *const names[][2] = {
+	{ "all_proxy", "ALL_PROXY" },
 	{ "ftp_proxy", "FTP_PROXY" },
 	{ "http_proxy", "HTTP_PROXY" },
 	{ "https_proxy", "HTTPS_PROXY" },
@@ -86,6 +87,50 @@ char *proxy_rewrite(const char *value, const char *gateway)
 	return xasprintf("%.*s%s%s", (int)(host - value), value, gateway, end);
 }
 
+/* --- what is asked without one --- */
+
+/* Whether one of the names in list, with commas or spaces between them, is name. */
+static bool lists(const char *list, const char *name)
+{
+	static const char between[] = ", ";
+	size_t n;
+
+	for (list += strspn(list, between); *list; list += n + strspn(list + n, between)) {
+		n = strcspn(list, between);
+		if (n == strlen(name) && !strncasecmp(list, name, n))
+			return true;
+	}
+	return false;
+}
+
+static bool has_proxy(const struct proxy_env *env)
+{
+	for (size_t i = 0; i < NO_PROXY; i++)
+		if (find(env, names[i][0]))
+			return true;
+	return false;
+}
+
+static void append_own(struct proxy_env *env, const char *gateway, const char *address)
+{
+	const char *const own[] = { "localhost", "127.0.0.1", "::1", address, gateway, "host.lima.internal",
+				    "host.docker.internal", "gateway.docker.internal" };
+	const struct plan_pair *given = find(env, names[NO_PROXY][0]);
+	char *list = xstrdup(given ? given->value : "");
+
+	/* A star means everything only while it is alone. */
+	for (size_t i = 0; strcmp(list, "*") != 0 && i < sizeof(own) / sizeof(*own); i++) {
+		char *longer = lists(list, own[i]) ? NULL : xasprintf("%s%s%s", list, *list ? "," : "", own[i]);
+
+		if (longer) {
+			free(list);
+			list = longer;
+		}
+	}
+	put(env, names[NO_PROXY][1], xstrdup(list));
+	put(env, names[NO_PROXY][0], list);
+}
+
 /* --- the whole --- */
 
 static void mend(struct proxy_env *env, size_t i, size_t upper, const char *gateway)
@@ -100,7 +145,8 @@ static void mend(struct proxy_env *env, size_t i, size_t upper, const char *gate
 		put(env, names[i][upper], proxy_rewrite(p->value, gateway));
 }
 
-void proxy_env_make(struct proxy_env *env, const struct cfg *c, const struct plan_host *h, const char *gateway)
+void proxy_env_make(struct proxy_env *env, const struct cfg *c, const struct plan_host *h, const char *gateway,
+		    const char *address)
 {
 	for (size_t i = 0; i < c->envs; i++)
 		put(env, c->env[i].key, xstrdup(c->env[i].value));
@@ -118,6 +164,8 @@ void proxy_env_make(struct proxy_env *env, const struct cfg *c, const struct pla
 		else if (upper)
 			put(env, names[i][0], xstrdup(upper->value));
 	}
+	if (has_proxy(env))
+		append_own(env, gateway, address);
 }
 
 void proxy_env_fini(struct proxy_env *env)

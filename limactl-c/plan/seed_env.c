@@ -214,9 +214,9 @@ int seed_mounts(const struct seed_input *in, struct buf *b, struct err *e)
 
 	for (size_t i = 0; seed_guest_mounts(c) && i < c->mounts; i++) {
 		auto_free char *options = seed_mount_options(c, &c->mount[i]);
-		char tag[24];
+		char tag[PLAN_TAG_MAX];
 
-		seed_mount_tag(&c->mount[i], tag);
+		plan_mount_tag(&c->mount[i], tag);
 		if (buf_addf(b, "%s %s %s\n", tag, c->mount_type, options) < 0)
 			return err_set(e, ERR_INVALID, "too many mounts");
 	}

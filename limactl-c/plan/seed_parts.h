@@ -14,7 +14,6 @@ int seed_yaml(struct buf *b, const char *s);
 
 /* Whether a guest mounts this template's mounts by itself (9p, virtiofs), and how. */
 bool seed_guest_mounts(const struct cfg *c);
-void seed_mount_tag(const struct cfg_mount *m, char tag[24]);
 char *seed_mount_options(const struct cfg *c, const struct cfg_mount *m); /* malloc'd */
 /* What cloud-init and lima-init would put into fstab or a script as it is. */
 bool seed_mount_is_odd(const struct cfg_mount *m);

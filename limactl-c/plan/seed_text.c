@@ -1,10 +1,10 @@
 /* seed_text.c - values as the seed's files can hold them. */
-#include <stdio.h>
 #include <string.h>
 
+#include "lib/cleanup.h"
 #include "limactl-c/base/mem.h"
-#include "limactl-c/base/sha256.h"
 #include "limactl-c/base/text.h"
+#include "limactl-c/plan/parts.h"
 #include "limactl-c/plan/seed_parts.h"
 #include "limactl-c/yaml/emit.h"
 
@@ -36,23 +36,11 @@ bool seed_guest_mounts(const struct cfg *c)
 	return !strcmp(c->mount_type, "9p") || !strcmp(c->mount_type, "virtiofs");
 }
 
-void seed_mount_tag(const struct cfg_mount *m, char tag[24])
-{
-	auto_free char *text = xasprintf("%s:%s", m->location, m->mount_point);
-	char hex[SHA256_HEX + 1];
-
-	sha256_hex(text, strlen(text), hex);
-	snprintf(tag, 24, "lima-%.16s", hex);
-}
-
 char *seed_mount_options(const struct cfg *c, const struct cfg_mount *m)
 {
-	const char *access = m->writable ? "rw" : "ro";
+	auto_free char *options = plan_mount_options(c, m);
 
-	if (!strcmp(c->mount_type, "virtiofs"))
-		return xasprintf("%s,nofail", access);
-	return xasprintf("%s,trans=virtio,version=%s,msize=%llu,cache=%s,nofail", access, m->ninep.protocol_version,
-			 (unsigned long long)m->ninep.msize, m->ninep.cache);
+	return xasprintf("%s%s%s,nofail", m->writable ? "rw" : "ro", *options ? "," : "", options);
 }
 
 bool seed_mount_is_odd(const struct cfg_mount *m)

@@ -7,6 +7,7 @@
 
 #include "lib/cleanup.h"
 #include "limactl-c/base/mem.h"
+#include "limactl-c/plan/parts.h"
 #include "limactl-c/plan/seed_parts.h"
 
 enum { ETH0_METRIC = 200 }; /* the guest's other networks have 100, so that they are preferred */
@@ -55,14 +56,14 @@ static int add_mounts(const struct cfg *c, struct buf *b)
 	for (size_t i = 0; seed_guest_mounts(c) && i < c->mounts; i++) {
 		const struct cfg_mount *m = &c->mount[i];
 		auto_free char *options = seed_mount_options(c, m);
-		char tag[24];
+		char tag[PLAN_TAG_MAX];
 
 		if (seed_mount_is_odd(m))
 			continue;
 		if (!any)
 			bad |= buf_adds(b, "mounts:\n");
 		any = true;
-		seed_mount_tag(m, tag);
+		plan_mount_tag(m, tag);
 		bad |= buf_addf(b, "- [%s, ", tag) | seed_yaml(b, m->mount_point);
 		bad |= buf_addf(b, ", %s, \"%s\", \"0\", \"0\"]\n", c->mount_type, options);
 	}

@@ -21,9 +21,11 @@ static void set_env(struct making *m)
 {
 	CLEANUP(proxy_env_fini) struct proxy_env env = { 0 };
 
-	proxy_env_make(&env, m->c, m->h, gateway(m));
+	proxy_env_make(&env, m->c, m->h, gateway(m), m->p->seed ? PLAN_NET_ADDRESS : PLAN_ADDRESS);
 	for (size_t i = 0; i < env.count; i++)
 		plan_setf(m->p, env.item[i].value, "env.%s", env.item[i].key);
+	if (plan_ssh_agent(m->p) && !plan_setting(m->p, "env.SSH_AUTH_SOCK"))
+		plan_set(m->p, "env.SSH_AUTH_SOCK", plan_ssh_agent(m->p));
 }
 
 static void set_hosts(struct making *m)
@@ -44,6 +46,38 @@ static void set_dns(struct making *m)
 
 	if (m->c->dns_count)
 		plan_set(m->p, "net.dns", all);
+}
+
+static void add_name(struct plan *p, const char *name, const char *value)
+{
+	struct plan_pair *pair = PLAN_APPEND(p->host_name, p->host_names);
+
+	*pair = (struct plan_pair){ .key = xstrdup(name), .value = xstrdup(value) };
+}
+
+/* What a guest with an agent asks of the host: at the address of QEMU's own name server, which answers while we do not. */
+static void set_resolver(struct making *m)
+{
+	const char *const ours[][2] = {
+		{ "host.lima.internal", gateway(m) },
+		{ "host.docker.internal", gateway(m) },
+		{ "gateway.docker.internal", gateway(m) },
+		{ m->p->hostname, m->p->seed ? PLAN_NET_ADDRESS : PLAN_ADDRESS },
+	};
+	const struct cfg *c = m->c;
+
+	if (!c->host_resolver.enabled || m->p->ssh_key)
+		return;
+	m->p->dns_address = xstrdup(m->p->seed ? PLAN_NET_DNS : PLAN_DNS);
+	m->p->dns_ipv6 = c->host_resolver.ipv6;
+	for (size_t i = 0; i < c->host_resolver.hosts; i++) {
+		const struct cfg_env *h = &c->host_resolver.host[i];
+		const char *address = plan_host_address(c, gateway(m), h->value);
+
+		add_name(m->p, h->key, address ? address : h->value);
+	}
+	for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++)
+		add_name(m->p, ours[i][0], ours[i][1]);
 }
 
 static int set_certificates(struct making *m, struct err *e)
@@ -85,6 +119,7 @@ int plan_make_surroundings(struct making *m, struct err *e)
 	set_env(m);
 	set_hosts(m);
 	set_dns(m);
+	set_resolver(m);
 	set_timezone(m);
 	if (m->c->upgrade_packages)
 		plan_set(m->p, "upgradePackages", "true");

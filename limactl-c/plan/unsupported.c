@@ -16,8 +16,7 @@
 enum ask {
 	ASK_COUNT,     /* it has entries; at is the count */
 	ASK_TRUE,      /* it is true */
-	ASK_TEXT,      /* it is set to other than harmless */
-	ASK_GIVEN      /* it is true (a bool), and not only by default */
+	ASK_TEXT       /* it is set to other than harmless */
 };
 
 #define CFG(member) offsetof(struct cfg, member)
@@ -29,17 +28,9 @@ static const struct row {
 	const char *harmless;
 	const char *advice; /* NULL: "remove it" */
 } rows[] = {
-	{ "mounts", ASK_COUNT, CFG(mounts), false, NULL, "remove it, or use mounts: [] (--mount-none)" },
 	{ "networks", ASK_COUNT, CFG(networks), false, NULL, "remove it; the guest has its first network" },
-	{ "hostResolver.enabled", ASK_GIVEN, CFG(host_resolver.enabled), true, NULL,
-	  "QEMU's own name server is used" },
-	{ "hostResolver.ipv6", ASK_TRUE, CFG(host_resolver.ipv6), true, NULL, "QEMU's own name server is used" },
-	{ "mountInotify", ASK_TRUE, CFG(mount_inotify), false, NULL, NULL },
 	{ "nestedVirtualization", ASK_TRUE, CFG(nested_virtualization), false, NULL, NULL },
 	{ "tpm", ASK_TRUE, CFG(tpm), false, NULL, NULL },
-	{ "ssh.forwardAgent", ASK_TRUE, CFG(ssh.forward_agent), false, NULL, NULL },
-	{ "ssh.forwardX11", ASK_TRUE, CFG(ssh.forward_x11), false, NULL, NULL },
-	{ "ssh.forwardX11Trusted", ASK_TRUE, CFG(ssh.forward_x11_trusted), false, NULL, NULL },
 	{ "audio.device", ASK_TEXT, CFG(audio.device), false, "", "remove it; the guest has no sound" },
 	{ "video.display", ASK_TEXT, CFG(video.display), false, "none", "write video: {display: none}" },
 	{ "vmOpts.qemu.minimumVersion", ASK_TEXT, CFG(qemu_minimum_version), true, "", "the version is not compared" },
@@ -66,8 +57,6 @@ static bool is_asked(const struct cfg *c, const struct row *r)
 		return *(const bool *)field;
 	case ASK_TEXT:
 		return text && *text && strcmp(text, r->harmless);
-	case ASK_GIVEN:
-		return *(const bool *)field && where_given(c, r->path);
 	}
 	return false;
 }
@@ -84,6 +73,22 @@ static void say_element(struct asking *a, const char *list, size_t i, const char
 	auto_free char *path = xasprintf("%s[%zu].%s", list, i, key);
 
 	say(a, path, false, text);
+}
+
+/* Nobody can be woken without opening a file for writing, or setting a time. */
+static void ask_file_events(struct asking *a)
+{
+	bool sshfs = !strcmp(a->c->mount_type, "reverse-sshfs");
+
+	if (a->c->mount_inotify && a->c->mounts && sshfs)
+		say(a, "mountInotify", true, "does not reach folders mounted by sshfs: use mountType: 9p or virtiofs");
+	for (size_t i = 0; a->c->mount_inotify && !sshfs && i < a->c->mounts; i++) {
+		auto_free char *path = xasprintf("mounts[%zu].location", i);
+
+		if (!a->c->mount[i].writable)
+			say(a, path, true, "mountInotify cannot wake those who watch files in a read-only folder: write writable: true, "
+			    "or do without");
+	}
 }
 
 /* Whether the file of a yq entry is of a format we edit; a name that tells none is YAML. */
@@ -122,19 +127,27 @@ static void ask_provision(struct asking *a)
 
 static void ask_forwards(struct asking *a)
 {
-	static const char sockets[] = "a socket is forwarded only to a socket by this version yet: give both "
-				      "guestSocket and hostSocket";
-
 	for (size_t i = 0; i < a->c->forwards; i++) {
 		const struct cfg_port_forward *f = &a->c->forward[i];
 
-		if (f->reverse)
-			say_element(a, "portForwards", i, "reverse",
-				    "is not carried out by this version yet: remove the rule");
-		if (f->guest_socket && !f->host_socket)
-			say_element(a, "portForwards", i, "guestSocket", sockets);
-		if (f->host_socket && !f->guest_socket)
-			say_element(a, "portForwards", i, "hostSocket", sockets);
+		if ((f->guest_socket || f->host_socket) && !strcmp(f->proto, "udp"))
+			say_element(a, "portForwards", i, "proto", "a socket carries no datagrams: write tcp, or no proto");
+	}
+}
+
+static void ask_mounts(struct asking *a)
+{
+	const struct cfg *c = a->c;
+
+	if (c->mounts && !strcmp(c->mount_type, "wsl2"))
+		say(a, "mountType", false, "wsl2 is not carried out: use 9p, virtiofs or reverse-sshfs");
+	for (size_t i = 0; i < c->mounts && !strcmp(c->mount_type, "reverse-sshfs"); i++) {
+		auto_free char *path = xasprintf("mounts[%zu].sshfs.sftpDriver", i);
+
+		const char *driver = c->mount[i].sshfs.sftp_driver;
+
+		if (driver && !strcmp(driver, "openssh-sftp-server"))
+			say(a, path, true, "a server of ours is used, which a guest cannot lead out of the folder");
 	}
 }
 
@@ -174,20 +187,6 @@ static void ask_containerd(struct asking *a)
 		say(a, which, false, "guest.engineDisk brings a containerd already, which Docker uses: remove one of the two");
 }
 
-/* The guest's /etc/hosts knows addresses only. */
-static void ask_hosts(struct asking *a)
-{
-	for (size_t i = 0; a->c->host_resolver.enabled && i < a->c->host_resolver.hosts; i++) {
-		const struct cfg_env *h = &a->c->host_resolver.host[i];
-		auto_free char *path = xasprintf("hostResolver.hosts.%s", h->key);
-		auto_free char *text = xasprintf("%s is no address and no name given here: this version leaves it out",
-						 h->value);
-
-		if (!plan_host_address(a->c, PLAN_GATEWAY, h->value))
-			say(a, path, true, text);
-	}
-}
-
 static void ask_system(struct asking *a)
 {
 	const struct cfg *c = a->c;
@@ -220,9 +219,10 @@ bool plan_supported(const struct cfg *c, const char *name, struct findings *f)
 	}
 	ask_system(&a);
 	ask_firmware(&a);
+	ask_mounts(&a);
+	ask_file_events(&a);
 	ask_containerd(&a);
 	ask_provision(&a);
-	ask_hosts(&a);
 	ask_forwards(&a);
 	return f->errors == errors;
 }

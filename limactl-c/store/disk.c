@@ -145,6 +145,20 @@ char *disk_user(const struct disk *d)
 	return NULL;
 }
 
+const char *disk_user_name(const char *user)
+{
+	const char *slash = strrchr(user, '/');
+
+	return slash ? slash + 1 : user;
+}
+
+char *disk_user_words(const char *user)
+{
+	if (!user)
+		return NULL;
+	return *user ? xasprintf("instance \"%s\"", disk_user_name(user)) : xstrdup("another process");
+}
+
 bool disk_is_marked(const struct disk *d)
 {
 	auto_free char *by = marked(d->path);
@@ -154,12 +168,10 @@ bool disk_is_marked(const struct disk *d)
 
 static int taken(const char *path, const char *by, struct err *e)
 {
-	auto_free char *dir = fs_parent(path);
-	const char *name = strrchr(dir, '/'), *user = by ? strrchr(by, '/') : NULL;
+	auto_free char *dir = fs_parent(path), *words = disk_user_words(by ? by : "");
+	const char *name = strrchr(dir, '/');
 
-	name = name ? name + 1 : dir;
-	return user ? err_set(e, ERR_EXISTS, "disk \"%s\" is in use by instance \"%s\"", name, user + 1) :
-		      err_set(e, ERR_EXISTS, "disk \"%s\" is in use by another process", name);
+	return err_set(e, ERR_EXISTS, "disk \"%s\" is in use by %s", name ? name + 1 : dir, words);
 }
 
 static int mark(const char *path, const char *dir, struct err *e)

@@ -39,6 +39,8 @@ int disk_delete(const struct disk *d, struct err *e);
 
 /* Folder of the instance that uses it now, malloc'd: "" when that cannot be told, NULL: none does. */
 char *disk_user(const struct disk *d);
+const char *disk_user_name(const char *user); /* the instance's name in it, borrowed; "" likewise */
+char *disk_user_words(const char *user);      /* `instance "NAME"`, or `another process` for "", malloc'd; NULL for NULL */
 
 bool disk_is_marked(const struct disk *d); /* in_use_by says something, true or not */
 

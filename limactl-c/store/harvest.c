@@ -110,7 +110,7 @@ int harvest_begin(const char *dir, struct err *e)
 	return fs_remove_tree(fresh, e) < 0 ? -1 : fs_mkdir(fresh, 0700, e);
 }
 
-int harvest_commit(const char *dir, const struct harvest_answer *a, char digest[2][HARVEST_HEX + 1], struct err *e)
+int harvest_commit(const char *dir, const struct harvest_answer *a, char digest[2][SHA256_HEX + 1], struct err *e)
 {
 	auto_free char *folder = path_in(dir, PATH_HARVEST), *fresh = xasprintf("%s" FS_WRITTEN, folder);
 	auto_free char *record = file(dir, true, RECORD), *text = NULL;

@@ -9,13 +9,13 @@
 
 #include "lib/cleanup.h"
 #include "lib/err.h"
+#include "limactl-c/base/sha256.h"
 
 enum {
 	HARVEST_KERNEL_MAX = 128 << 20, /* bytes */
 	HARVEST_INITRD_MAX = 512 << 20,
 	HARVEST_ARGS_MAX = 2047,        /* of the kernel's command line, without the NUL */
 	HARVEST_PATH_MAX = 255,
-	HARVEST_HEX = 64,               /* digits of a SHA-256 */
 	HARVEST_ANSWER_MAX = 8192,
 };
 
@@ -23,14 +23,14 @@ enum {
 struct harvest_answer {
 	char args[HARVEST_ARGS_MAX + 1]; /* what the loader told the kernel, without words of the loader's own */
 	char kernel[HARVEST_PATH_MAX + 1], initrd[HARVEST_PATH_MAX + 1]; /* paths in the guest */
-	char boot[HARVEST_HEX + 1];      /* digest of names, sizes and times of what its loader reads */
+	char boot[SHA256_HEX + 1];       /* digest of names, sizes and times of what its loader reads */
 };
 
 /* Four lines; the guest is not trusted. ERR_INVALID says why one will not do. */
 int harvest_parse(const char *text, size_t len, struct harvest_answer *out, struct err *e);
 
 /* The two digests sha256sum printed, as lines that begin with one. */
-int harvest_parse_digests(const char *text, size_t len, char digest[2][HARVEST_HEX + 1], struct err *e);
+int harvest_parse_digests(const char *text, size_t len, char digest[2][SHA256_HEX + 1], struct err *e);
 
 /* What lies in the folder. */
 struct harvest {
@@ -47,7 +47,7 @@ int harvest_load(const char *dir, struct harvest *out, struct err *e);
 /* Files are written into a folder beside, which then takes the place of the old one. */
 char *harvest_new_file(const char *dir, bool kernel); /* path, malloc'd */
 int harvest_begin(const char *dir, struct err *e);    /* makes it, empty */
-int harvest_commit(const char *dir, const struct harvest_answer *a, char digest[2][HARVEST_HEX + 1], struct err *e);
+int harvest_commit(const char *dir, const struct harvest_answer *a, char digest[2][SHA256_HEX + 1], struct err *e);
 void harvest_abandon(const char *dir);
 
 /* Marks. One that cannot be set costs at most what it is there to save. */

@@ -27,7 +27,7 @@ static int next_line(const char **at, const char *end, char *out, size_t size)
 
 static bool is_hex(const char *s)
 {
-	return strlen(s) == HARVEST_HEX && strspn(s, "0123456789abcdef") == HARVEST_HEX;
+	return strlen(s) == SHA256_HEX && strspn(s, "0123456789abcdef") == SHA256_HEX;
 }
 
 static bool is_loaders_own(const char *word)
@@ -75,18 +75,18 @@ int harvest_parse(const char *text, size_t len, struct harvest_answer *out, stru
 	return 0;
 }
 
-int harvest_parse_digests(const char *text, size_t len, char digest[2][HARVEST_HEX + 1], struct err *e)
+int harvest_parse_digests(const char *text, size_t len, char digest[2][SHA256_HEX + 1], struct err *e)
 {
 	const char *at = text, *end = text + len;
-	char line[HARVEST_HEX + HARVEST_PATH_MAX + 8];
+	char line[SHA256_HEX + HARVEST_PATH_MAX + 8];
 
 	for (int i = 0; i < 2; i++) {
-		if (next_line(&at, end, line, sizeof(line)) < 0 || strlen(line) < HARVEST_HEX)
+		if (next_line(&at, end, line, sizeof(line)) < 0 || strlen(line) < SHA256_HEX)
 			return err_set(e, ERR_INVALID, "it does not say the digests of its kernel and initramfs");
-		line[HARVEST_HEX] = '\0';
+		line[SHA256_HEX] = '\0';
 		if (!is_hex(line))
 			return err_set(e, ERR_INVALID, "\"%s\" is no digest", line);
-		memcpy(digest[i], line, HARVEST_HEX + 1);
+		memcpy(digest[i], line, SHA256_HEX + 1);
 	}
 	return 0;
 }

@@ -234,11 +234,16 @@ void inst_release(struct inst_hold *h)
 	*h = (struct inst_hold)INST_HOLD_INIT;
 }
 
-int inst_check_unprotected(const struct inst *i, struct err *e)
+bool inst_is_protected(const struct inst *i)
 {
 	auto_free char *protect = path_in(i->dir, PATH_PROTECTED);
 
-	if (!fs_exists(protect))
+	return fs_exists(protect);
+}
+
+int inst_check_unprotected(const struct inst *i, struct err *e)
+{
+	if (!inst_is_protected(i))
 		return 0;
 	return err_set(e, ERR_STATE, "instance \"%s\" is protected: `limactl-c unprotect %s` lets it be deleted", i->name, i->name);
 }

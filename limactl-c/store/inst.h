@@ -39,10 +39,13 @@ int inst_create(const char *name, const char *yaml, size_t len, struct inst *out
 int inst_create_by(const char *name, int (*fill)(const char *dir, const void *arg, struct err *e), const void *arg,
 		   struct inst *out, struct err *e);
 /* A copy of a stopped instance under another name, without what belongs to the one: locks, logs, sockets, its
- * saved state, its protection. */
+ * saved state, its protection; with a machine id of its own. */
 int inst_clone(const struct inst *i, const char *name, struct inst *out, struct err *e);
+/* The id its guest is to have, malloc'd: 32 hexadecimal digits; NULL: the one its disk has. */
+char *inst_machine_id(const char *dir);
 /* Gives a stopped instance another name; i stays as it is. */
 int inst_rename(const struct inst *i, const char *name, struct inst *out, struct err *e);
+bool inst_is_protected(const struct inst *i);
 int inst_check_unprotected(const struct inst *i, struct err *e); /* may it be deleted? */
 /* Removes the folder; refused when protected or not stopped. */
 int inst_delete(const struct inst *i, struct err *e);

@@ -35,9 +35,13 @@ static const char *const files[] = {
 	[PATH_INITRD] = "initrd",
 	[PATH_EFI_VARS] = "efi-vars.fd",
 	[PATH_CIDATA] = "cidata.iso",
+	[PATH_SSH_CONFIG] = "ssh.config",
+	[PATH_KNOWN_HOSTS] = "known_hosts",
 	[PATH_STATE] = "vm.state",
 	[PATH_STATE_META] = "vm.state.json",
 	[PATH_HARVEST] = "harvest",
+	[PATH_MACHINE_ID] = "machine-id",
+	[PATH_SNAPSHOTS] = "snapshots",
 	[PATH_SOCK_DIR] = "sock",
 };
 _Static_assert(sizeof(files) / sizeof(*files) == PATH_COUNT, "every path has a name");
@@ -70,8 +74,7 @@ void paths_remove_machine(const char *dir)
 	}
 }
 
-/* The user's home folder: $HOME as everywhere, else what the user database says. */
-static char *user_home(struct err *e)
+char *paths_user_home(struct err *e)
 {
 	const char *home = getenv("HOME");
 	struct passwd *pw;
@@ -110,7 +113,7 @@ char *paths_home(struct err *e)
 
 	if (env && *env)
 		return absolute(env, e);
-	home = user_home(e);
+	home = paths_user_home(e);
 	if (!home)
 		return NULL;
 	lima = xasprintf("%s/.lima", home);
@@ -124,7 +127,7 @@ char *paths_cache(struct err *e)
 
 	if (env && env[0] == '/')
 		return xasprintf("%s/limactl-c", env);
-	home = user_home(e);
+	home = paths_user_home(e);
 	return home ? xasprintf("%s/.cache/limactl-c", home) : NULL;
 }
 

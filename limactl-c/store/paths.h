@@ -28,12 +28,19 @@ enum path_name {
 	PATH_INITRD,      /* initrd */
 	PATH_EFI_VARS,    /* efi-vars.fd: what UEFI remembers */
 	PATH_CIDATA,      /* cidata.iso: seed of a guest with an init of its own */
+	PATH_SSH_CONFIG,  /* ssh.config: for ssh -F */
+	PATH_KNOWN_HOSTS, /* known_hosts: what the guest's SSH server is known by, as the guest agent told it */
 	PATH_STATE,       /* vm.state: saved machine */
 	PATH_STATE_META,  /* vm.state.json: what it fits */
 	PATH_HARVEST,     /* harvest/: kernel and initramfs taken out of the guest */
+	PATH_MACHINE_ID,  /* machine-id: given to a clone, whose disk has another's */
+	PATH_SNAPSHOTS,   /* snapshots/: what the memory in snapshots fits */
 	PATH_SOCK_DIR,    /* sock/: relative hostSocket paths */
 	PATH_COUNT
 };
+
+/* Bytes of an answer at ha.sock: the host agent says no more, head and all, and its client takes a body of as many. */
+enum { PATH_HA_ANSWER_MAX = 16 << 20 };
 
 const char *path_file(enum path_name name);                /* "ha.sock" */
 char *path_in(const char *dir, enum path_name name);       /* malloc'd "dir/ha.sock" */
@@ -41,6 +48,8 @@ char *path_in(const char *dir, enum path_name name);       /* malloc'd "dir/ha.s
 /* Removes the sockets and the pid file of a machine that has ended: they mislead people and programs. */
 void paths_remove_machine(const char *dir);
 
+/* The user's home folder: $HOME as everywhere, else what the user database says; malloc'd. */
+char *paths_user_home(struct err *e);
 /* $LIMA_HOME or ~/.lima, absolute, malloc'd; not created. */
 char *paths_home(struct err *e);
 /* $XDG_CACHE_HOME/limactl-c or ~/.cache/limactl-c, malloc'd. */

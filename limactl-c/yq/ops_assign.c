@@ -110,16 +110,16 @@ static size_t item_at(const struct yq_node *list, const struct yq_step *step)
 static void delete_one(struct yq_run *r, struct yq_node *n)
 {
 	struct yq_node *up = n->parent;
-	struct yq_step *path;
-	size_t count = yq_path(r, n, &path), i;
+	struct yq_step step;
+	size_t i;
 
-	if (!count)
+	if (!yq_own_step(r, n, &step))
 		yq_fail(r, "del() can only delete what has a place in the document");
 	if (r->failed)
 		return;
 	if (up->shape == YQ_MAP) {
 		/* A key that is a number is never the one a path names. */
-		i = path[count - 1].is_index ? up->count : yq_find_text(up, path[count - 1].text, path[count - 1].len);
+		i = step.is_index ? up->count : yq_find_text(up, step.text, step.len);
 		if (i < up->count)
 			remove_children(r, up, i, 2);
 		return;
@@ -128,7 +128,7 @@ static void delete_one(struct yq_run *r, struct yq_node *n)
 		yq_fail(r, "del() can only delete from maps and lists");
 		return;
 	}
-	i = item_at(up, &path[count - 1]);
+	i = item_at(up, &step);
 	if (i < up->count)
 		remove_children(r, up, i, 1);
 }

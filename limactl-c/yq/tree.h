@@ -111,6 +111,8 @@ struct yq_step {
 	size_t len;
 	bool is_index;
 };
+/* The last of them: what its parent holds n under. False: nothing does. */
+bool yq_own_step(struct yq_run *r, const struct yq_node *n, struct yq_step *out);
 size_t yq_path(struct yq_run *r, const struct yq_node *n, struct yq_step **out);
 
 struct yq_node *yq_import(struct yq_run *r, const struct ynode *n);

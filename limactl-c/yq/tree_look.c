@@ -54,8 +54,7 @@ bool yq_same(struct yq_run *r, const struct yq_node *a, const struct yq_node *b)
 	return true;
 }
 
-/* The key a parent holds n under. False: none. */
-static bool own_step(struct yq_run *r, const struct yq_node *n, struct yq_step *out)
+bool yq_own_step(struct yq_run *r, const struct yq_node *n, struct yq_step *out)
 {
 	enum yq_base base;
 	int64_t i;
@@ -88,10 +87,10 @@ size_t yq_path(struct yq_run *r, const struct yq_node *n, struct yq_step **out)
 	size_t count = 0;
 	struct yq_step step;
 
-	for (const struct yq_node *up = n; up && count <= 2 * YQ_NESTING_MAX && own_step(r, up, &step); up = up->parent)
+	for (const struct yq_node *up = n; up && count <= 2 * YQ_NESTING_MAX && yq_own_step(r, up, &step); up = up->parent)
 		count++;
 	*out = yn_alloc(r->pool, count * sizeof(**out));
 	for (size_t i = count; i--; n = n->parent)
-		(void)own_step(r, n, &(*out)[i]);
+		(void)yq_own_step(r, n, &(*out)[i]);
 	return count;
 }

@@ -38,6 +38,25 @@ hand_over() (
 	cat "$LIMA_CIDATA_MNT/lima/settings" >/run/lima/settings
 )
 
+# The guest's own services fetch through the host's proxies too. They are below /run: a boot without them has none.
+proxies_for_services() (
+	grep -qi '^[a-z]*_proxy=' "$LIMA_CIDATA_MNT/etc_environment" || return 0
+	umask 077 # a proxy may want a password
+	sed -n "/^[a-z]*_proxy=/I { s/'/'\\\\''/g; s/=\(.*\)/='\1'/p }" "$LIMA_CIDATA_MNT/etc_environment" >/run/lima/services.env
+	umask 022
+	if [ -d /run/systemd/system ]; then
+		for unit in docker containerd buildkit; do
+			mkdir -p "/run/systemd/system/$unit.service.d"
+			printf '[Service]\nEnvironmentFile=-/run/lima/services.env\n' >"/run/systemd/system/$unit.service.d/lima.conf"
+		done
+		systemctl daemon-reload
+	elif [ -x /sbin/openrc-run ]; then
+		# Read by every service; OpenRC keeps the environment from them.
+		mkdir -p /etc/rc.conf.d
+		echo '[ ! -r /run/lima/services.env ] || { set -a; . /run/lima/services.env; set +a; }' >/etc/rc.conf.d/90-lima.conf
+	fi
+)
+
 # Our kernel argument norandmaps, for guests under emulation, is for programs up to here: none of the user's runs by it.
 end_norandmaps() {
 	! grep -qx 'boot.norandmaps=true' "$LIMA_CIDATA_MNT/lima/settings" || echo 2 >/proc/sys/kernel/randomize_va_space
@@ -49,6 +68,7 @@ end_norandmaps
 name_card
 if [ -z "$LIMA_CIDATA_PLAIN" ]; then
 	hand_over
+	proxies_for_services
 	lima_agent setup --cloud || code=1
 fi
 if [ -d "$LIMA_CIDATA_MNT/provision.boot" ]; then

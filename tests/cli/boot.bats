@@ -258,7 +258,7 @@ start_in_vain() { run -1 limactl-c start b "$@"; }
 	equals "$(plan boot)" bios
 	equals "$(plan harvest)" true
 	# The loader is to say what we say when it is left out; it is told the same at each start.
-	local told='console=ttyS0 quiet psi=1 panic=-1 no_timer_check nomodeset'
+	local told='console=ttyS0 quiet psi=1 panic=-1 no_timer_check tsc=reliable nomodeset'
 	equals "$(limactl-c list b --json | jq -r '.kernelArgs, .kernelCmdline')" "$told"$'\n'null
 	equals "$(setting loader.args) $(setting loader.lastArgs)" "$told"
 	harvest
@@ -266,7 +266,7 @@ start_in_vain() { run -1 limactl-c start b "$@"; }
 	equals "$(plan boot)" direct
 	equals "$(plan kernel)" "$LIMA_HOME/b/harvest/kernel"
 	equals "$(plan initrd)" "$LIMA_HOME/b/harvest/initrd"
-	equals "$(plan cmdline)" "root=LABEL=root ro console=tty0 console=ttyS0 quiet psi=1 panic=-1 no_timer_check norandmaps nomodeset"
+	equals "$(plan cmdline)" "root=LABEL=root ro console=tty0 console=ttyS0 quiet psi=1 panic=-1 no_timer_check tsc=reliable norandmaps nomodeset"
 	equals "$(setting loader.args) $(setting loader.lastArgs)" "$told"
 	equals "$(limactl-c list b --json | jq -r '.kernelArgs, .kernelCmdline')" null$'\n'"$(plan cmdline)"
 	# That start was in vain: the loader is asked again, which is said once.

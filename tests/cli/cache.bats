@@ -198,38 +198,45 @@ digest() { echo "$1:$("$1sum" "$W/$2" | cut -d ' ' -f 1)"; }
 	equals "$(objects)" 0
 }
 
+# As a create does. By a process that stays: in a process namespace /proc/locks has neither a lock whose taker is gone nor who
+# waits for it.
+hold_cache() {
+	flock --shared --no-fork "$XDG_CACHE_HOME/limactl-c/use.lock" sleep 600 3>&- &
+	holder=$!
+	is_held() { ! flock --nonblock "$XDG_CACHE_HOME/limactl-c/use.lock" true; }
+	wait_until 10 is_held
+}
+
 @test "prune --keep-referred keeps its list while it waits for a create that publishes" {
-	local held
+	local held holder
 	new one
-	exec 7>"$XDG_CACHE_HOME/limactl-c/use.lock"
-	flock -s 7
+	hold_cache
 	# One that was killed is no longer there to remove its list.
 	touch "$XDG_CACHE_HOME/limactl-c/keep.4000000.tmp"
-	limactl-c prune --keep-referred 3>&- 7>&- &
+	limactl-c prune --keep-referred 3>&- &
 	held=$!
 	wait_until 20 waits_for_lock "$held"
 	"$(dirname "$LIMACTL")/../libexec/limactl-c/image" import named.qcow2 "$W/disk.raw"
-	exec 7>&-
+	kill "$holder"
 	wait "$held"
 	equals "$(objects)" 3
 	equals "$(find "$XDG_CACHE_HOME/limactl-c" -name 'keep.*')" ""
 }
 
 @test "prune waits for a create, and leaves what a running machine has open" {
-	local held machine=q35
+	local held holder machine=q35
 	[ "$(uname -m)" = x86_64 ] || machine=virt
 	new one
 	mv "$LIMA_HOME/one" "$LIMA_HOME/.one"
 	# A create between image and plan.
-	exec 7>"$XDG_CACHE_HOME/limactl-c/use.lock"
-	flock -s 7
-	limactl-c prune 3>&- 7>&- &
+	hold_cache
+	limactl-c prune 3>&- &
 	held=$!
 	wait_until 20 waits_for_lock "$held"
 	kill -0 "$held"
 	equals "$(objects)" 3
 	mv "$LIMA_HOME/.one" "$LIMA_HOME/one"
-	exec 7>&-
+	kill "$holder"
 	wait "$held"
 	equals "$(objects)" 3
 	# By hand, beside any plan: QEMU's own lock is heeded.

@@ -28,9 +28,11 @@ everything='grep -h jane /etc/passwd /etc/shadow /etc/sudoers.d/*; cat /etc/host
 
 @test "a boot makes the user, runs what is provided in its order, and says when it is done" {
 	make
-	run -0 boot 'cat /boot.out /system.out /home/jane.guest/user.out' 'stat -c "%A %U %G" /etc/my.conf' \
+	local before='mkdir -p /var/lib/cloud/instance'
+	run -0 boot 'ls /var/lib/cloud/instance' 'cat /boot.out /system.out /home/jane.guest/user.out' 'stat -c "%A %U %G" /etc/my.conf' \
 		'head -qn 1 /run/lima/provision/*.status; ls /run/lima/provision/done' 'cat /run/lima-boot-done /run/lima-ssh-ready' \
 		'cat /run/apt-get.log 2>/dev/null || true' 'ls -l /usr/local/bin/lima-guestagent; hostname'
+	contains "$output" "locale-check.skip"
 	contains "$output" "boot world's end 0"
 	contains "$output" "system world's end hello world's end"
 	contains "$output" "user jane /home/jane.guest world's end"
@@ -51,8 +53,9 @@ everything='grep -h jane /etc/passwd /etc/shadow /etc/sudoers.d/*; cat /etc/host
 
 @test "another boot changes nothing that is right" {
 	make
-	run -0 boot "$everything"
+	run -0 boot 'touch -d 2001-02-03 /home/jane.guest/.ssh/authorized_keys' "$everything"
 	first=$output
+	contains "$first" "Feb  3  2001 authorized_keys"
 	run -0 boot "$everything"
 	equals "$output" "$first"
 }
@@ -126,6 +129,32 @@ everything='grep -h jane /etc/passwd /etc/shadow /etc/sudoers.d/*; cat /etc/host
 	before=
 	run -0 boot '[ -x /sbin/openrc-run ]; ls /run/rc-service.log 2>&1 || true'
 	contains "$output" "No such file"
+}
+
+@test "the host's proxies: sessions and the guest's own services have them, and no more once they are not passed on" {
+	local there='cat /etc/environment /run/lima/services.env /run/systemd/system/*.service.d/*; stat -c %a /run/lima/services.env; grep proxy -ri /run/lima/settings'
+	before='mkdir -p /run/systemd/system /run/user/4321/systemd; : >/run/user/4321/systemd/private'
+	unset http_proxy HTTP_PROXY https_proxy no_proxy NO_PROXY all_proxy ALL_PROXY ftp_proxy FTP_PROXY
+	HTTPS_PROXY="http://me:it's%40me@localhost:3128" NO_PROXY=.corp make
+	run -0 boot "$there" '. /run/lima/services.env; echo "read $HTTPS_PROXY"' \
+		'grep -v "ssh.service" /run/systemctl.log | head -n 1' # this machine may have an sshd, which reloads its configuration
+	local url="http://me:it's%40me@192.168.5.2:3128"
+	contains "$output" $'\nhttps_proxy='"$url"$'\n'
+	contains "$output" "NO_PROXY=.corp,localhost,127.0.0.1,::1,192.168.5.15,192.168.5.2,host.lima.internal"
+	contains "$output" $'\n[Service]\nEnvironmentFile=-/run/lima/services.env\n'
+	contains "$output" $'\n600\n'
+	contains "$output" "read $url"
+	contains "$output" daemon-reload
+	[[ $output != *localhost:3128* ]]
+	before='mkdir /run/openrc; printf "#!/bin/sh\n" >/sbin/openrc-run; chmod +x /sbin/openrc-run'
+	run -0 boot '. /etc/rc.conf.d/90-lima.conf; env -i sh -c "echo none \$HTTPS_PROXY"; sh -c "echo read \$HTTPS_PROXY"'
+	equals "$output" $'none\nread '"$url"
+	before='mkdir -p /run/systemd/system /run/user/4321/systemd; : >/run/user/4321/systemd/private'
+	limactl-c delete -f box
+	sed -i 's/^env:/propagateProxyEnv: false\nenv:/' "$LIMA_HOME/box.yaml"
+	HTTPS_PROXY=http://localhost:1 make
+	run -0 boot "{ $there; . /etc/rc.conf.d/90-lima.conf; env; } 2>/dev/null | grep -i proxy || echo none"
+	equals "$output" none
 }
 
 @test "the engine of an engine disk: two services, the one after the other; none without such a disk" {

@@ -92,6 +92,35 @@ user_needs='for p in newuidmap newgidmap; do printf "#!/bin/sh\n" >/usr/bin/$p; 
 	contains "$(in_volume lima.env)" $'LIMA_CIDATA_CONTAINERD_USER=1\nLIMA_CIDATA_CONTAINERD_SYSTEM=\n'
 }
 
+@test "an archive taken by its sha256 is used again by later starts, which ask for none; another digest is another archive" {
+	template system "{location: \"$URL/gone.tar.gz\"}, {location: \"$URL/full.tar.gz\", digest: \"$(digest full.tar.gz)\"}"
+	make
+	mkdir "$LIMA_HOME/.bin"
+	printf '#!/bin/sh\nexit 1\n' >"$LIMA_HOME/.bin/qemu-system-x86_64"
+	chmod 755 "$LIMA_HOME/.bin/qemu-system-x86_64"
+	# The machine's program does nothing, so that a start makes a plan and ends.
+	start_in_vain() { PATH=$LIMA_HOME/.bin:$PATH run -1 limactl-c start --tty=false box; }
+	rm "$LIMA_HOME/box/cidata.iso"
+	start_in_vain
+	[[ $output != *Fetching* ]]
+	equals "$(grep -c 'GET /gone' "$LIMA_HOME/.served") $(served full.tar.gz)" "1 1"
+	in_volume nerdctl-full.tgz | cmp - "$W/full.tar.gz"
+	# Gone from the cache.
+	rm "$(jq -r .containerd "$LIMA_HOME/box/plan.json")"
+	start_in_vain
+	equals "$(served full.tar.gz)" 2
+	in_volume nerdctl-full.tgz | cmp - "$W/full.tar.gz"
+	archive full.tar.gz two
+	sed -i "s/sha256:[0-9a-f]*/$(digest full.tar.gz)/" "$LIMA_HOME/box/lima.yaml"
+	start_in_vain
+	equals "$(served full.tar.gz)" 3
+	in_volume nerdctl-full.tgz | cmp - "$W/full.tar.gz"
+	# Without one its location counts.
+	sed -i 's/, digest: [^}]*//' "$LIMA_HOME/box/lima.yaml"
+	start_in_vain
+	contains "$output" "Fetching $URL/full.tar.gz"
+}
+
 @test "who asks for containerd and gives no archive is told what to give; who does not ask has none" {
 	sed -i '/^containerd/d' "$LIMA_HOME/box.yaml"
 	make

@@ -88,6 +88,23 @@ is_used_by() { equals "$(user_of "$1")" "$2"; }
 	[ ! -e "$LIMA_HOME/_disks/no" ]
 }
 
+@test "a disk that nobody says who uses is another process's" {
+	D create data --size 1GiB
+	exec 5>"$LIMA_HOME/_disks/data/lock"
+	flock 5
+	run -1 D delete data
+	contains "$output" 'cannot delete disk \"data\" in use by another process'
+	run -1 D resize data --size 2GiB
+	contains "$output" 'disk \"data\" cannot be resized: another process uses it; stop that first'
+	run -0 D unlock data
+	contains "$output" 'Cannot unlock disk \"data\" used by another process'
+	with one '[data]'
+	run -1 limactl-c start --tty=false one
+	contains "$output" 'disk \"data\" is in use by another process'
+	is_used_by data ""
+	exec 5>&-
+}
+
 @test "a raw disk stays raw, whatever the guest wrote on it" {
 	D create one --size 64MiB --format raw
 	qemu-img create -q -f qcow2 -b /etc/passwd -F raw "$LIMA_HOME/evil" 64M

@@ -36,5 +36,6 @@ needs() {
 	equals "$(needs "$OUT/bin/limactl-c")" "libjansson libyaml "
 	equals "$(needs "$OUT/libexec/limactl-c/hostagent")" "libjansson libuv "
 	equals "$(needs "$OUT/libexec/limactl-c/image")" "libarchive libcrypto libcurl libz libzstd "
+	equals "$(needs "$OUT/libexec/limactl-c/resolver")" ""
 	equals "$(needs "$OUT/share/limactl-c/lima-guestagent.Linux-$(uname -m)")" ""
 }

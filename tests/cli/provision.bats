@@ -212,6 +212,7 @@ errors() { limactl-c list a --json | jq -r '.errors | join("\n\t")'; }
 @test "a user's script has a login environment, PARAM_ variables and the host's proxies" {
 	export http_proxy=http://127.0.0.1:3128 HTTPS_PROXY=http://proxy.example NO_PROXY=localhost
 	unset https_proxy no_proxy HTTP_PROXY
+	local names=host.lima.internal,host.docker.internal,gateway.docker.internal
 	start <<-YAML
 		user: {name: root, uid: 0, home: $G}
 		env: {GREETING: "hello, it's me"}
@@ -222,6 +223,6 @@ errors() { limactl-c list a --json | jq -r '.errors | join("\n\t")'; }
 		    #!/bin/sh
 		    echo "\$HOME|\$PWD|\$USER|\$GREETING|\$PARAM_WHO|\$http_proxy|\$HTTP_PROXY|\$https_proxy|\$no_proxy" >out
 	YAML
-	equals "$(cat "$G/out")" "$G|$G|root|hello, it's me|the world|http://10.0.2.2:3128|http://10.0.2.2:3128|http://proxy.example|localhost"
+	equals "$(cat "$G/out")" "$G|$G|root|hello, it's me|the world|http://10.0.2.2:3128|http://10.0.2.2:3128|http://proxy.example|localhost,127.0.0.1,::1,10.0.2.15,10.0.2.2,$names"
 	equals "$(limactl-c shell a sh -c 'echo "$HTTP_PROXY"')" http://10.0.2.2:3128
 }

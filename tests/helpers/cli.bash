@@ -19,6 +19,17 @@ cli_setup() {
 	YAML
 }
 
+# Of the instance a.
+guest() { limactl-c shell a "$@"; }
+agent_pid() { control a GET status | jq -r .agent.pid; }
+
+# heeds_interrupts COMMAND...: only with & behind it. What bash runs there ignores Ctrl-C and Ctrl-\ otherwise.
+heeds_interrupts() {
+	exec python3 -c 'import os, signal, sys
+for s in signal.SIGINT, signal.SIGQUIT: signal.signal(s, signal.SIG_DFL)
+os.execvp(sys.argv[1], sys.argv[1:])' "$@"
+}
+
 # serve FOLDER: by HTTP, on a port of its own: $URL. Every request is a line of $LIMA_HOME/.served.
 # shellcheck disable=SC2034 # URL is the caller's
 serve() {

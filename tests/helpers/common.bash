@@ -33,6 +33,15 @@ control() {
 	curl -sS -m "${CONTROL_TIMEOUT:-60}" --unix-socket "$LIMA_HOME/$1/ha.sock" -X "$2" ${4:+-d "$4"} "http://lima/v1/$3"
 }
 
+# build_helper FILE: helpers/guest.c; static, so that it runs in every guest.
+build_helper() { gcc -O1 -static -o "$1" "$(dirname "${BASH_SOURCE[0]}")/guest.c"; }
+
+# socks_port ARGUMENT...: of the SOCKS server that `tunnel` tells.
+socks_port() { limactl-c tunnel "$@" | sed -n 's/.*127.0.0.1:\([0-9]*\).*/\1/p' | head -n 1; }
+
+# fds PID: how many descriptors it has.
+fds() { find "/proc/$1/fd" -mindepth 1 | wc -l; }
+
 ha_pid() { cat "$LIMA_HOME/$1/ha.pid"; }
 
 # closed_port PORT / open_port PORT: whether something accepts on 127.0.0.1:PORT.

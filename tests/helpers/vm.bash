@@ -10,13 +10,14 @@ vm_prepare() {
 	VM_STASH=$LIMA_HOME/_stash
 	export LIMA_HOME VM_STASH
 	mkdir "$VM_STASH"
-	gcc -O1 -static -o "$VM_STASH/helper" tests/helpers/guest.c || return 1
-	# The shipped template, and one more socket for the stand-in of order.bats.
-	sed 's|^portForwards:|&\n- {guestSocket: /run/standin.sock, hostSocket: standin.sock}|' \
+	build_helper "$VM_STASH/helper" || return 1
+	# The shipped template, with one more socket for the stand-in of order.bats; it sleeps where a test wants it to.
+	sed 's|^portForwards:|&\n- {guestSocket: /run/standin.sock, hostSocket: standin.sock}|; s|when: noContainers|when: never|' \
 		templates/minimal-docker-offline.yaml >"$VM_STASH/vm.yaml"
-	limactl-c start --tty=false --name=vm "$VM_STASH/vm.yaml" || return 1
+	# A proxy that nobody can reach: nothing asks it on the way to READY.
+	https_proxy=http://localhost:1 no_proxy=.corp limactl-c start --tty=false --name=vm "$VM_STASH/vm.yaml" || return 1
 	limactl-c shell vm sh -c 'cat >/usr/local/bin/helper && chmod 755 /usr/local/bin/helper' <"$VM_STASH/helper" || return 1
-	vm_busybox_image || return 1
+	vm_busybox_image vm || return 1
 	# The disk belongs to the state only when nothing is in flight.
 	limactl-c shell vm sync || return 1
 	control vm POST save || return 1
@@ -25,8 +26,8 @@ vm_prepare() {
 	limactl-c stop -f vm
 }
 
-# Loads Debian's static busybox, which `make image` fetched, as the image `busybox` into the guest's engine.
-vm_busybox_image() { busybox_root | limactl-c shell vm docker import - busybox; }
+# vm_busybox_image INSTANCE: loads Debian's static busybox, which `make image` fetched, as the image `busybox` into its engine.
+vm_busybox_image() { busybox_root | limactl-c shell "$1" docker import - busybox; }
 
 # A container's root with it and a page to serve, as tar.
 busybox_root() {
@@ -42,16 +43,17 @@ busybox_root() {
 	return $status
 }
 
-# The template of a small Alpine guest without the engine, which boots in a third of the time; what a test wants besides is added.
+# alpine_template [MEMORY]: of a small guest without the engine, which boots in a third of the time; what is wanted besides
+# is added.
 alpine_template() {
-	cat <<-'YAML'
+	cat <<-YAML
 		images:
 		- location: cache:alpine-3.23-x86_64.qcow2
 		  arch: x86_64
 		  kernel: {location: "cache:alpine-3.23-x86_64.kernel"}
 		  initrd: {location: "cache:alpine-3.23-x86_64.initrd"}
 		cpus: 2
-		memory: 512MiB
+		memory: ${1:-512MiB}
 		disk: 2GiB
 	YAML
 }
@@ -66,6 +68,17 @@ debian_template() {
 		memory: 1GiB
 		disk: 3GiB
 	YAML
+}
+
+# put_sshd INSTANCE: this host's SSH server with its libraries, for a guest that has none and cannot fetch one; started by start_sshd.
+put_sshd() {
+	# shellcheck disable=SC2046 # words
+	tar -ch /usr/sbin/sshd /usr/bin/ssh-keygen $(ldd /usr/sbin/sshd /usr/bin/ssh-keygen | grep -o '/[^ :]* (' | tr -d '(' | sort -u) 2>/dev/null |
+		limactl-c shell "$1" sudo tar -x -C /
+}
+start_sshd() {
+	limactl-c shell "$1" sudo sh -c 'mkdir -p /run/sshd /etc/ssh && ssh-keygen -q -t ed25519 -N "" -f /etc/ssh/ssh_host_ed25519_key &&
+		/usr/sbin/sshd -f /dev/null -o Subsystem="sftp internal-sftp"'
 }
 
 # A copy of the saved machine, running again within a second or two.
@@ -85,3 +98,19 @@ vm_remove() {
 
 # guest COMMAND...: in the guest, as the instance's user.
 guest() { limactl-c shell vm "$@"; }
+
+# listen COMMAND...: what inotify tells in the guest is heard, until quiet. COMMAND runs tests/helpers/watch.c there.
+listen() {
+	HEARD=$(mktemp -p "$BATS_TEST_TMPDIR")
+	"$@" >"$HEARD" 3>&- &
+	LISTENER=$!
+	wait_until 30 grep -q ready "$HEARD"
+}
+heard() { sed 1d "$HEARD" | cut -d ' ' -f 2- | sed 's/ $//'; }
+has_heard() { heard | grep -xF "$1"; }
+# hears LINE: it comes, and with it all that was told before.
+hears() { wait_until 60 has_heard "$1"; }
+quiet() {
+	kill "$LISTENER" || true # it may have ended
+	wait "$LISTENER" || true
+}

@@ -11,10 +11,7 @@ static struct host host;
 static inline int client_begin(void **state)
 {
 	(void)state;
-	host_begin(&host);
-	host_file(&host, "settings", "env.FROM_SETTINGS=a b\nuser.name=root\nuser.home=/\nuser.shell=/bin/sh\n",
-		  0600);
-	host_start_agent(&host);
+	host_begin_with(&host, "env.FROM_SETTINGS=a b\nuser.name=root\nuser.home=/\nuser.shell=/bin/sh\n");
 	return 0;
 }
 

@@ -26,25 +26,35 @@
 #include "lib/agentproto.h"
 #include "lib/buf.h"
 #include "lib/io.h"
-#include "lib/mux.h"
+#include "lib/mux_internal.h"
 #include "lib/sock.h"
+#include "tests/unit/feed.h"
 
 enum { HOST_DEADLINE_MS = 20000, HOST_SCRIPTS = 8, HOST_TROUBLES = 20 };
+
+struct peer;
 
 struct host {
 	char dir[64];
 	int listener, fd;
+	bool adopts; /* connects to the agent, which listens and outlives it, instead of being connected to */
 	pid_t agent;
 	struct mux *mux;
+	struct feed feed;
 	unsigned ups, port_messages;
 	bool up;
+	bool silent; /* never says which messages it has heard */
 	struct ap_info info;
 	struct ap_boot boot;
 	struct ap_trouble trouble[HOST_TROUBLES]; /* as told last, by name; over: without why */
 	struct ap_provision script[HOST_SCRIPTS];
 	struct ap_ports ports; /* the last message */
+	struct ap_host_keys keys; /* the same */
+	unsigned key_messages;
 	size_t port_bytes;     /* stream bytes that had come when it came */
 	size_t stream_bytes;
+	struct peer *accept; /* what the next stream that the guest opens becomes; NULL: it is refused */
+	struct ap_open accepted;
 };
 
 /* A stream as a test sees it. */
@@ -110,6 +120,9 @@ static int host_message(void *ctx, unsigned type, const uint8_t *body, size_t le
 		h->port_messages++;
 		h->port_bytes = h->stream_bytes;
 		return ap_ports_unpack(&h->ports, body, len);
+	case AP_MSG_HOST_KEYS:
+		h->key_messages++;
+		return ap_host_keys_unpack(&h->keys, body, len);
 	case AP_MSG_PROVISION:
 		if (ap_provision_unpack(&v, body, len) < 0)
 			return -1;
@@ -178,10 +191,16 @@ static void host_closed(void *ctx, struct mux_stream *s)
 
 static void host_open(void *ctx, struct mux_stream *s, const uint8_t *request, size_t len)
 {
-	(void)ctx;
-	(void)request;
-	(void)len;
-	mux_reset(s, MUX_RESET_PROTOCOL);
+	struct host *h = ctx;
+
+	assert_int_equal(ap_open_unpack(&h->accepted, request, len), 0);
+	if (!h->accept) {
+		mux_reset(s, MUX_RESET_REFUSED);
+		return;
+	}
+	*h->accept = (struct peer){ .host = h, .s = s, .got = BUF_INIT(1 << 20), .keep = true };
+	mux_stream_set(s, h->accept);
+	h->accept = NULL;
 }
 
 static const struct mux_ops host_ops = {
@@ -194,9 +213,12 @@ static inline void host_turn(struct host *h, int ms)
 	static uint8_t bytes[256 * 1024];
 	struct pollfd pfd = { .fd = h->fd, .events = POLLIN };
 	const uint8_t *p;
-	size_t n = mux_output(h->mux, &p);
+	size_t n;
 	ssize_t k;
 
+	if (h->silent)
+		h->mux->control.rx_acked = h->mux->control.rx;
+	n = first_part(h->mux, &p);
 	if (n)
 		pfd.events |= POLLOUT;
 	if (poll(&pfd, 1, ms) <= 0)
@@ -209,7 +231,7 @@ static inline void host_turn(struct host *h, int ms)
 	if (pfd.revents & (POLLIN | POLLHUP)) {
 		k = recv(h->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
 		if (k > 0)
-			mux_feed(h->mux, bytes, (size_t)k);
+			feed(&h->feed, h->mux, bytes, (size_t)k);
 		else if (k == 0)
 			mux_carrier_lost(h->mux);
 	}
@@ -246,15 +268,31 @@ static inline void host_file(const struct host *h, const char *name, const char 
 	close(fd);
 }
 
+static inline void host_connect(struct host *h)
+{
+	struct pollfd pfd = { .fd = h->listener, .events = POLLIN };
+	char path[200];
+	struct err e;
+
+	snprintf(path, sizeof(path), "%s/sock", h->dir);
+	if (!h->adopts)
+		assert_int_equal(poll(&pfd, 1, HOST_DEADLINE_MS), 1);
+	h->fd = h->adopts ? sock_connect_unix(path, &e) : accept(h->listener, NULL, NULL);
+	assert_true(h->fd >= 0);
+	mux_carrier_open(h->mux);
+}
+
 /* Starts a daemon and takes its connection; the channel must be up within the deadline. */
 static inline void host_start_agent(struct host *h)
 {
 	char carrier[200], settings[200], log[200];
 	char *argv[] = { "daemon", "--carrier", carrier, "--settings", settings, "--run", h->dir, NULL };
 	unsigned ups = h->ups;
-	struct pollfd pfd = { .events = POLLIN };
 
-	snprintf(carrier, sizeof(carrier), "unix:%s/sock", h->dir);
+	if (h->adopts)
+		snprintf(carrier, sizeof(carrier), "listen:%d", h->listener);
+	else
+		snprintf(carrier, sizeof(carrier), "unix:%s/sock", h->dir);
 	snprintf(settings, sizeof(settings), "%s/settings", h->dir);
 	snprintf(log, sizeof(log), "%s/log", h->dir);
 	h->agent = fork();
@@ -264,15 +302,12 @@ static inline void host_start_agent(struct host *h)
 
 		dup2(fd, STDERR_FILENO);
 		for (fd = 3; fd < 64; fd++)
-			close(fd);
+			if (fd != h->listener || !h->adopts)
+				close(fd);
 		optind = 0;
 		_exit(daemon_main(7, argv));
 	}
-	pfd.fd = h->listener;
-	assert_int_equal(poll(&pfd, 1, HOST_DEADLINE_MS), 1);
-	h->fd = accept(h->listener, NULL, NULL);
-	assert_true(h->fd >= 0);
-	mux_carrier_open(h->mux);
+	host_connect(h);
 	host_until(h, h->ups > ups && h->info.pid);
 }
 
@@ -286,8 +321,10 @@ static inline void host_stop_agent(struct host *h, int sig)
 	if (was_up)
 		host_until(h, !h->up);
 	mux_carrier_lost(h->mux);
-	close(h->fd);
+	if (h->fd >= 0)
+		close(h->fd);
 	h->fd = -1;
+	h->agent = 0;
 	memset(&h->info, 0, sizeof(h->info));
 }
 
@@ -308,11 +345,19 @@ static inline void host_begin(struct host *h)
 	assert_non_null(h->mux);
 }
 
+/* The same with a daemon that has these settings. */
+static inline void host_begin_with(struct host *h, const char *settings)
+{
+	host_begin(h);
+	host_file(h, "settings", settings, 0600);
+	host_start_agent(h);
+}
+
 static inline void host_end(struct host *h)
 {
 	char command[100];
 
-	if (h->fd >= 0 && h->agent > 0)
+	if (h->agent > 0 && (h->fd >= 0 || h->adopts))
 		host_stop_agent(h, SIGTERM);
 	mux_free(h->mux);
 	close(h->listener);

@@ -25,6 +25,7 @@
 #include "limactl-c/hostagent/conn.h"
 #include "limactl-c/hostagent/guest.h"
 #include "limactl-c/hostagent/loop.h"
+#include "tests/unit/feed.h"
 
 enum { PEER_DEADLINE_MS = 10000 };
 
@@ -36,6 +37,7 @@ struct peer {
 	struct guest *guest;
 	struct conns *conns;
 	struct mux *mux; /* the guest's side */
+	struct feed feed;
 	int fd;
 	struct watch *watch;
 	enum peer_mode mode;
@@ -44,8 +46,9 @@ struct peer {
 	size_t opened, closed, resets, ups, downs, got;
 	enum mux_reset_code last_code;
 	bool reachable; /* connect() succeeds */
+	size_t messages_before; /* when the last stream was opened, or had its first bytes with PEER_RUN */
 	uint8_t last_message[64];
-	size_t last_message_len;
+	size_t last_message_len, messages;
 	struct deadline *tick;
 	const char *first_answer, *answer; /* PEER_ANSWER: to the first question, to all others */
 	size_t answered;
@@ -61,7 +64,7 @@ static void peer_flush(struct peer *p)
 	const uint8_t *bytes;
 	size_t n;
 
-	while (p->fd >= 0 && (n = mux_output(p->mux, &bytes)) > 0) {
+	while (p->fd >= 0 && (n = first_part(p->mux, &bytes)) > 0) {
 		ssize_t k = send(p->fd, bytes, n, MSG_NOSIGNAL);
 
 		if (k < 0) {
@@ -109,7 +112,7 @@ static void peer_on_fd(void *ctx, unsigned events)
 		watch_set(p->watch, WATCH_READ);
 	k = recv(p->fd, buf, sizeof(buf), 0);
 	if (k > 0)
-		mux_feed(p->mux, buf, (size_t)k);
+		feed(&p->feed, p->mux, buf, (size_t)k);
 	else if (k == 0 || errno != EAGAIN)
 		peer_cut(p);
 }
@@ -158,6 +161,7 @@ static int peer_message(void *ctx, unsigned type, const uint8_t *body, size_t le
 	struct peer *p = ctx;
 
 	(void)type;
+	p->messages++;
 	p->last_message_len = len;
 	memcpy(p->last_message, body, len < sizeof(p->last_message) ? len : sizeof(p->last_message));
 	return 0;
@@ -168,6 +172,7 @@ static void peer_open(void *ctx, struct mux_stream *s, const uint8_t *request, s
 	struct peer *p = ctx;
 
 	p->opened++;
+	p->messages_before = p->messages;
 	assert_int_equal(ap_open_unpack(&p->last_open, request, len), 0);
 	if (p->mode == PEER_REFUSE) {
 		mux_reset(s, MUX_RESET_REFUSED);
@@ -278,6 +283,12 @@ static inline bool peer_is_up(struct peer *p)
 	return guest_is_up(p->guest);
 }
 
+static inline void peer_link(struct peer *p)
+{
+	guest_connect(p->guest);
+	peer_run(p, peer_is_up);
+}
+
 /* Everything that can happen now has happened: a few empty rounds. */
 static inline bool peer_rounds(struct peer *p)
 {
@@ -295,6 +306,7 @@ static void peer_new_agent(struct peer *p)
 	if (p->mux)
 		mux_free(p->mux);
 	p->mux = mux_new(MUX_GUEST, ++epoch, &peer_mux_ops, p);
+	p->feed.len = 0;
 	p->last = NULL;
 	if (p->fd >= 0)
 		mux_carrier_open(p->mux);

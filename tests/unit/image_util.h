@@ -106,3 +106,24 @@ static inline size_t count_files(const char *name)
 	pclose(f);
 	return n;
 }
+
+/* Whether the kernel's list of locks has this process among those that wait. */
+static inline bool waits_for_lock(pid_t pid)
+{
+	auto_free char *wanted = xasprintf(" %d ", (int)pid);
+	auto_fclose FILE *f = fopen("/proc/locks", "r");
+	char line[256];
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (strstr(line, "->") && strstr(line, wanted))
+			return true;
+	}
+	return false;
+}
+
+static inline void assert_waits_for_lock(pid_t pid)
+{
+	for (int i = 0; i < 1000 && !waits_for_lock(pid); i++)
+		usleep(5000);
+	assert_true(waits_for_lock(pid));
+}

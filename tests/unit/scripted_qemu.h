@@ -2,7 +2,7 @@
  *
  * Its mode, the value of -cpu, says what it does wrong: "dies" at once, "garbage" and "silent" instead of a greeting,
  * "refuses" to stop, "mute" when told to stop, "stubborn" when told to quit, "no-space" for a state, "early" with the
- * event before the reply, "deaf" to the first press of the button, "chatty" on its console.
+ * event before the reply, "jobless" whose jobs fail, "deaf" to the first press of the button, "chatty" on its console.
  *
  * SIGUSR1: its guest powers itself off. SIGUSR2: the file "reset" has "guest" or "host", who resets it, on its first line;
  * the rest is said on the console before.
@@ -99,6 +99,55 @@ static void load(const char *line)
 	migration("completed");
 }
 
+static char job_id[64]; /* of the job that is not dismissed; one at a time */
+
+static void job_changed(const char *status)
+{
+	char text[300];
+
+	snprintf(text, sizeof(text), "{\"event\": \"JOB_STATUS_CHANGE\", \"data\": {\"status\": \"%s\", \"id\": \"%s\"}}\r\n", status,
+		 job_id);
+	say(text);
+}
+
+/* A snapshot, which stops and resumes the machine itself. What it is asked is noted in the file "asked". */
+static void job(const char *line)
+{
+	const char *id = strstr(line, "\"job-id\":\"");
+	FILE *f = fopen("asked", "a");
+
+	if (!id || !f || *job_id) {
+		refuse(line, "a job of that name exists");
+		return;
+	}
+	fprintf(f, "%s\n", strstr(line, "\"execute\""));
+	fclose(f);
+	snprintf(job_id, sizeof(job_id), "%.*s", (int)strcspn(id + 10, "\""), id + 10);
+	if (!strcmp(mode, "refuses")) {
+		*job_id = '\0';
+		refuse(line, "not today");
+		return;
+	}
+	say("{\"event\": \"STOP\"}\r\n{\"event\": \"RESUME\"}\r\n");
+	say("{\"event\": \"JOB_STATUS_CHANGE\", \"data\": {\"status\": \"concluded\", \"id\": \"another\"}}\r\n");
+	job_changed("running");
+	if (!strcmp(mode, "early"))
+		job_changed("concluded");
+	reply(line, "{}");
+	if (strcmp(mode, "early") != 0)
+		job_changed("concluded");
+}
+
+static void query_jobs(const char *line)
+{
+	char text[400];
+
+	snprintf(text, sizeof(text), "[{\"id\": \"another\", \"status\": \"concluded\", \"error\": \"not ours\"}, "
+		 "{\"id\": \"%s\", \"status\": \"concluded\"%s}]", job_id,
+		 strcmp(mode, "jobless") ? "" : ", \"error\": \"No space left on device\"");
+	reply(line, text);
+}
+
 static void command(const char *line)
 {
 	if (!strcmp(mode, "silent")) {
@@ -123,6 +172,15 @@ static void command(const char *line)
 		save(line);
 	} else if (is(line, "migrate-incoming")) {
 		load(line);
+	} else if (is(line, "snapshot-save") || is(line, "snapshot-load") || is(line, "snapshot-delete")) {
+		job(line);
+	} else if (is(line, "query-jobs")) {
+		query_jobs(line);
+	} else if (is(line, "job-dismiss")) {
+		if (!strstr(line, "{\"id\":\"snapshot-") || !strstr(line, job_id))
+			_exit(7);
+		*job_id = '\0';
+		reply(line, "{}");
 	} else if (is(line, "quit") && strcmp(mode, "stubborn") != 0) {
 		reply(line, "{}");
 		exit(0);

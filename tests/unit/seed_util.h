@@ -38,6 +38,8 @@ static inline struct plan_host seed_host(void)
 		.qemu = xstrdup("qemu-system-x86_64"),
 		.agent = xstrdup(seed_agent),
 		.provision = xstrdup("provision"),
+		.virtiofsd = xstrdup("/usr/libexec/virtiofsd"),
+		.virtiofsd_readonly = true,
 	};
 }
 

@@ -29,6 +29,11 @@ static void test_open(void **state)
 		{ .kind = AP_OPEN_UDP, .family = 4, .port = 53 },
 		{ .kind = AP_OPEN_UNIX, .path = "/var/run/docker.sock" },
 		{ .kind = AP_OPEN_EXEC },
+		{ .kind = AP_OPEN_REVERSE, .index = 513 },
+		{ .kind = AP_OPEN_SOCKS },
+		{ .kind = AP_OPEN_EVENTS },
+		{ .kind = AP_OPEN_SSHFS, .index = 31, .flags = AP_SSHFS_WRITABLE | AP_SSHFS_FOLLOW, .path = "/a b" },
+		{ .kind = AP_OPEN_DNS, .family = 4, .addr = { 10, 0, 2, 3 }, .port = 53 },
 	};
 	struct ap_open v;
 
@@ -44,6 +49,8 @@ static void test_open(void **state)
 		assert_int_equal(v.port, opens[i].port);
 		assert_memory_equal(v.addr, opens[i].addr, 16);
 		assert_string_equal(v.path, opens[i].path);
+		assert_int_equal(v.index, opens[i].index);
+		assert_int_equal(v.flags, opens[i].flags);
 		CHECK_EXACT(ap_open, &v, (size_t)n);
 	}
 }
@@ -62,6 +69,8 @@ static void test_bad_opens(void **state)
 		{ 6, { 2, 3, 0, 'a', 'b', 'c' } },        /* not absolute */
 		{ 6, { 2, 3, 0, '/', 0, 'c' } },          /* NUL within */
 		{ 6, { 2, 0, 4, '/', 'b', 'c' } },        /* longer than there is */
+		{ 7, { 10, 0, 0, 8, 1, 0, '/' } },        /* a flag of nobody's */
+		{ 7, { 10, 0, 0, 1, 1, 0, 'a' } },        /* not absolute */
 	};
 	struct ap_open v = { .kind = AP_OPEN_TCP, .family = 4 };
 
@@ -72,7 +81,7 @@ static void test_bad_opens(void **state)
 	assert_int_equal(ap_open_pack(&v, bytes, sizeof(bytes)), -1); /* port 0 */
 	v = (struct ap_open){ .kind = AP_OPEN_UNIX, .path = "relative" };
 	assert_int_equal(ap_open_pack(&v, bytes, sizeof(bytes)), -1);
-	v = (struct ap_open){ .kind = (enum ap_open_kind)9 };
+	v = (struct ap_open){ .kind = (enum ap_open_kind)99 };
 	assert_int_equal(ap_open_pack(&v, bytes, sizeof(bytes)), -1);
 }
 
@@ -182,6 +191,7 @@ static void test_boot_and_time(void **state)
 {
 	struct ap_boot v = { AP_BOOT_DONE, "resize2fs: no space" }, got;
 	ssize_t n = ap_boot_pack(&v, bytes, sizeof(bytes));
+	struct ap_clock clock;
 	uint64_t ns;
 
 	(void)state;
@@ -195,12 +205,23 @@ static void test_boot_and_time(void **state)
 	v.phase = AP_BOOT_STOPPING + 1;
 	assert_int_equal(ap_boot_pack(&v, bytes, sizeof(bytes)), -1);
 
+	uint16_t index;
+
+	assert_int_equal(ap_mounted_pack(31, bytes, sizeof(bytes)), 2);
+	assert_int_equal(ap_mounted_unpack(&index, bytes, 2), 0);
+	assert_int_equal(index, 31);
+	assert_int_equal(ap_mounted_unpack(&index, bytes, 1), -1);
+	assert_int_equal(ap_mounted_unpack(&index, bytes, 3), -1);
 	assert_int_equal(ap_time_pack(1796036400123456789u, bytes, 8), 8);
 	assert_int_equal(ap_time_pack(1, other, 7), -1);
 	assert_int_equal(ap_time_unpack(&ns, bytes, 8), 0);
 	assert_true(ns == 1796036400123456789u);
 	assert_int_equal(ap_time_unpack(&ns, bytes, 7), -1);
 	assert_int_equal(ap_time_unpack(&ns, bytes, 9), -1);
+	assert_int_equal(ap_clock_pack(&(struct ap_clock){ 7, 1796036400123456789u }, bytes, 16), 16);
+	assert_int_equal(ap_clock_unpack(&clock, bytes, 16), 0);
+	assert_true(clock.stamp == 7 && clock.ns == 1796036400123456789u);
+	CHECK_EXACT(ap_clock, &clock, 16);
 }
 
 static void test_trouble(void **state)
@@ -223,9 +244,84 @@ static void test_trouble(void **state)
 	assert_int_equal(ap_trouble_unpack(&got, bytes, 4), -1);
 }
 
+static void test_reverse(void **state)
+{
+	static struct ap_reverse v = { .count = 2, .socket = { { 3, 0660, "docker", "/run/a.sock" },
+							       { 4095, 0600, "", "/b" } } };
+	static struct ap_reverse got;
+	ssize_t n = ap_reverse_pack(&v, bytes, sizeof(bytes));
+
+	(void)state;
+	assert_true(n > 0);
+	memset(&got, 0xff, sizeof(got));
+	assert_int_equal(ap_reverse_unpack(&got, bytes, (size_t)n), 0);
+	assert_int_equal(got.count, 2);
+	assert_int_equal(got.socket[0].index, 3);
+	assert_int_equal(got.socket[0].mode, 0660);
+	assert_string_equal(got.socket[0].group, "docker");
+	assert_string_equal(got.socket[0].path, "/run/a.sock");
+	assert_string_equal(got.socket[1].path, "/b");
+	CHECK_EXACT(ap_reverse, &got, (size_t)n);
+	bytes[4] = 0xff; /* more than rights */
+	bytes[5] = 0x02;
+	assert_int_equal(ap_reverse_unpack(&got, bytes, (size_t)n), -1);
+	bytes[4] = 0xb0;
+	bytes[5] = 0x01;
+	assert_int_equal(ap_reverse_unpack(&got, bytes, (size_t)n), 0);
+	memcpy(v.socket[1].path, "b", 2); /* not absolute */
+	assert_int_equal(ap_reverse_pack(&v, bytes, sizeof(bytes)), -1);
+	v.count = AP_REVERSE_MAX + 1;
+	assert_int_equal(ap_reverse_pack(&v, bytes, sizeof(bytes)), -1);
+	memset(bytes, 0, sizeof(bytes));
+	bytes[0] = AP_REVERSE_MAX + 1;
+	assert_int_equal(ap_reverse_unpack(&got, bytes, sizeof(bytes)), -1);
+}
+
+static void test_host_keys(void **state)
+{
+	static struct ap_host_keys v = { .count = 2, .key = { "ssh-ed25519 AAAAC3Nz+/8=", "ecdsa-sha2-nistp256 AAAA" } };
+	static struct ap_host_keys got;
+	ssize_t n = ap_host_keys_pack(&v, bytes, sizeof(bytes));
+
+	(void)state;
+	assert_true(n > 0);
+	memset(&got, 0xff, sizeof(got));
+	assert_int_equal(ap_host_keys_unpack(&got, bytes, (size_t)n), 0);
+	assert_int_equal(got.count, 2);
+	assert_string_equal(got.key[0], v.key[0]);
+	assert_string_equal(got.key[1], v.key[1]);
+	CHECK_EXACT(ap_host_keys, &got, (size_t)n);
+	bytes[4] = '@'; /* "@cert-authority" begins so */
+	assert_int_equal(ap_host_keys_unpack(&got, bytes, (size_t)n), -1);
+	v.count = AP_HOST_KEYS_MAX + 1;
+	assert_int_equal(ap_host_keys_pack(&v, bytes, sizeof(bytes)), -1);
+	memset(bytes, 0, sizeof(bytes));
+	bytes[0] = AP_HOST_KEYS_MAX + 1;
+	assert_int_equal(ap_host_keys_unpack(&got, bytes, sizeof(bytes)), -1);
+}
+
+/* What is written into a line of known_hosts as it comes. */
+static void test_a_host_key_is_two_words_and_nothing_else(void **state)
+{
+	static const char *const bad[] = {
+		"", "ssh-ed25519", "ssh-ed25519 ", " AAAA", "ssh-ed25519  AAAA", "ssh-ed25519 AAAA comment", "ssh-ed25519 AAAA\n* x AAAA",
+		"ssh-ed25519 AAAA\r", "@revoked AAAA", "-x AAAA", "ssh-rsa,x AAAA", "ssh-ed25519\tAAAA", "ssh-ed25519 A*A", "9 AAAA",
+	};
+	static const char *const good[] = { "ssh-rsa AAAAB3NzaC1yc2E=", "sk-ssh-ed25519@openssh.com AAAA" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_false(ap_host_key_ok(bad[i]));
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		assert_true(ap_host_key_ok(good[i]));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_reverse),
+		cmocka_unit_test(test_host_keys),
+		cmocka_unit_test(test_a_host_key_is_two_words_and_nothing_else),
 		cmocka_unit_test(test_open),
 		cmocka_unit_test(test_bad_opens),
 		cmocka_unit_test(test_path_of_full_length),

@@ -55,11 +55,27 @@ static void only_a_missing_note_makes_the_bytes_tell(void **state)
 	assert_null(d.format);
 }
 
+static void who_uses_it_in_words(void **state)
+{
+	static const struct {
+		const char *user, *words;
+	} rows[] = { { "/home/a/.lima/one", "instance \"one\"" }, { "two", "instance \"two\"" }, { "", "another process" } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		auto_free char *words = disk_user_words(rows[i].user);
+
+		assert_string_equal(words, rows[i].words);
+	}
+	assert_null(disk_user_words(NULL));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_resize_goes_by_the_size_it_finds),
 		cmocka_unit_test(only_a_missing_note_makes_the_bytes_tell),
+		cmocka_unit_test(who_uses_it_in_words),
 	};
 
 	return cmocka_run_group_tests_name("disk", tests, make_home, tmp_dir_remove);

@@ -99,7 +99,7 @@ static void test_life(void **state)
 	struct rig r;
 	struct buf text = BUF_INIT(4096);
 	struct err e = { 0 };
-	char path[100];
+	char path[100], told[200];
 	pid_t pid;
 
 	(void)state;
@@ -114,7 +114,9 @@ static void test_life(void **state)
 	RIG_REFUSED(&r, start);
 	snprintf(path, sizeof(path), "%s/fake/settings", r.dir);
 	assert_int_equal(io_read_file(path, &text, &e), 0);
-	assert_string_equal(text.data, "hostname=lima-t\nprovision.00.mode=system\n"); /* nothing that tunes the host */
+	/* Nothing that tunes the host, or tells of it. */
+	snprintf(told, sizeof(told), "hostname=lima-t\nprovision.00.mode=system\nssh.folder=%s/fake/ssh\n", r.dir);
+	assert_string_equal(text.data, told);
 	assert_true(rig_has(&r, "fake/provision/00"));
 	assert_true(rig_has(&r, "fake/boot-id"));
 

@@ -57,6 +57,7 @@ static const struct {
 	{ "--mount-inotify=false", "mountInotify: true\n", "mountInotify: false\n" },
 	{ "--nested-virt", "nestedVirtualization: false\n", "nestedVirtualization: true\n" },
 	{ "--plain", "plain: false\n", "plain: true\n" },
+	{ "--idle=noConnections", "idle: {when: never}\n", "idle: {when: noConnections}\n" },
 	{ "--ssh-port=0", "ssh:\n  localPort: 22022 # free\n", "ssh:\n  localPort: 0 # free\n" },
 	{ "--ssh-port=060", "ssh:\n  localPort: 22\n", "ssh:\n  localPort: 60\n" },
 	{ "--shell=/bin/zsh", "user:\n  name: a\n", "user:\n  name: a\n  shell: /bin/zsh\n" },

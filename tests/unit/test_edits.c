@@ -72,8 +72,7 @@ static void edit(const char *dir, const char *helper, const char *text)
 	asked = 0;
 	plan.dir = (char *)dir;
 	edits = edits_new(p.loop, p.guest, &plan);
-	guest_connect(p.guest);
-	peer_run(&p, peer_is_up);
+	peer_link(&p);
 	ask(0);
 	peer_run(&p, is_answered);
 	edits_free(edits);

@@ -1,4 +1,4 @@
-/* Event lines: who gets them, in what form, and who is let go. */
+/* Event lines: who gets them, in what form, and what who is too slow gets. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +14,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "lib/buf.h"
+#include "lib/cleanup.h"
 #include "lib/io.h"
 #include "limactl-c/base/jsonx.h"
 #include "limactl-c/hostagent/events.h"
@@ -84,6 +86,11 @@ static const char *read_now(int fd)
 	return k == 0 && !at ? "EOF" : buf;
 }
 
+static void tell(struct events *ev, const char *type, const char *guest, const char *host, const char *error)
+{
+	events_port(ev, &(struct event_port){ .type = type, .protocol = "tcp", .guest = guest, .host = host, .error = error });
+}
+
 static void lines_have_limas_form(void **state)
 {
 	struct events *ev = events_new(loop, -1, 60022);
@@ -98,10 +105,10 @@ static void lines_have_limas_form(void **state)
 	assert_int_equal(sscanf(line, "{\"time\":\"%4d-%2d-%2dT%2d:%2d:%lfZ\",\"status\":{\"sshLocalPort\":60022}}\n%n", &year,
 				&month, &day, &hour, &minute, &second, &n), 6);
 	assert_int_equal(n, strlen(line));
-	events_port(ev, "forwarding", "0.0.0.0:80", "127.0.0.1:80", NULL);
+	tell(ev, "forwarding", "0.0.0.0:80", "127.0.0.1:80", NULL);
 	assert_non_null(strstr(in_log(), "\"status\":{\"sshLocalPort\":60022,\"portForward\":{\"type\":\"forwarding\",\"protocol\":"
 					 "\"tcp\",\"guestAddr\":\"0.0.0.0:80\",\"hostAddr\":\"127.0.0.1:80\"}}}\n"));
-	events_port(ev, "failed", "0.0.0.0:81", "127.0.0.1:81", "Address already in use");
+	tell(ev, "failed", "0.0.0.0:81", "127.0.0.1:81", "Address already in use");
 	assert_non_null(strstr(in_log(), "\"hostAddr\":\"127.0.0.1:81\",\"error\":\"Address already in use\"}}}\n"));
 	events_running(ev, errors);
 	assert_non_null(strstr(in_log(), "\"status\":{\"running\":true,\"sshLocalPort\":60022}}\n"));
@@ -125,7 +132,7 @@ static void who_waits_for_readiness_hears_until_then(void **state)
 	ev = events_new(loop, fd[1], 0);
 	events_started(ev);
 	assert_non_null(strstr(read_now(fd[0]), "\"status\":{}}\n"));
-	events_port(ev, "forwarding", "0.0.0.0:80", "127.0.0.1:80", NULL);
+	tell(ev, "forwarding", "0.0.0.0:80", "127.0.0.1:80", NULL);
 	events_running(ev, NULL);
 	assert_non_null(strstr(read_now(fd[0]), "\"running\":true"));
 	assert_string_equal(read_now(fd[0]), "EOF");
@@ -157,11 +164,11 @@ static void readers_get_the_state_and_what_follows(void **state)
 
 	(void)state;
 	events_running(ev, NULL);
-	events_port(ev, "forwarding", "0.0.0.0:1", "127.0.0.1:1", NULL);
+	tell(ev, "forwarding", "0.0.0.0:1", "127.0.0.1:1", NULL);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
 	events_subscribe(ev, fd[1]);
 	assert_non_null(strstr(read_now(fd[0]), "running"));
-	events_port(ev, "stopping", "0.0.0.0:1", "127.0.0.1:1", NULL);
+	tell(ev, "stopping", "0.0.0.0:1", "127.0.0.1:1", NULL);
 	turn();
 	assert_non_null(strstr(read_now(fd[0]), "stopping"));
 	close(fd[0]);
@@ -170,21 +177,36 @@ static void readers_get_the_state_and_what_follows(void **state)
 	events_free(ev);
 }
 
-static void a_reader_that_does_not_read_is_let_go(void **state)
+static void a_reader_that_does_not_read_is_told_what_it_missed(void **state)
 {
 	struct events *ev = events_new(loop, -1, 0);
-	size_t got = 0, n;
+	auto_buf got = BUF_INIT(1 << 24);
+	unsigned long long dropped = 0;
+	size_t lines = 0;
+	const char *gap;
 	int fd[2];
 
 	(void)state;
+	events_running(ev, NULL);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
 	events_subscribe(ev, fd[1]);
 	for (int i = 0; i < 10000; i++)
-		events_port(ev, "forwarding", "0.0.0.0:1", "127.0.0.1:1", NULL);
-	/* It finds what the socket held, whole lines or not, and then the end. */
-	while (strcmp(read_now(fd[0]), "EOF") && (n = strlen(read_now(fd[0]))) < 1 << 20 && got < 100)
-		got++;
-	assert_string_equal(read_now(fd[0]), "EOF");
+		tell(ev, "forwarding", "0.0.0.0:1", "127.0.0.1:1", NULL);
+	for (int i = 0; i < 100 && !(got.len && strstr(got.data, "eventsDropped")); i++) {
+		assert_int_equal(buf_adds(&got, read_now(fd[0])), 0);
+		turn();
+	}
+	/* Every line came whole or is among those that it is told of; and then how things stand, and what happens. */
+	assert_int_equal(buf_adds(&got, read_now(fd[0])), 0);
+	gap = strstr(got.data, "eventsDropped");
+	assert_non_null(gap);
+	assert_int_equal(sscanf(gap, "eventsDropped\":%llu}}", &dropped), 1);
+	for (const char *p = got.data; *p; p++)
+		lines += *p == '\n';
+	assert_int_equal(lines + dropped, 1 + 10000 + 2);
+	assert_non_null(strstr(gap, "running"));
+	tell(ev, "stopping", "0.0.0.0:1", "127.0.0.1:1", NULL);
+	assert_non_null(strstr(read_now(fd[0]), "stopping"));
 	events_free(ev);
 	close(fd[0]);
 }
@@ -200,7 +222,7 @@ static void a_slow_reader_gets_everything(void **state)
 	setsockopt(fd[1], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
 	events_subscribe(ev, fd[1]);
 	for (int i = 0; i < 500; i++)
-		events_port(ev, "forwarding", "0.0.0.0:1", "127.0.0.1:1", NULL);
+		tell(ev, "forwarding", "0.0.0.0:1", "127.0.0.1:1", NULL);
 	for (int i = 0; i < 100 && lines < 500; i++) {
 		for (const char *p = read_now(fd[0]); *p; p++)
 			lines += *p == '\n';
@@ -219,7 +241,7 @@ int main(void)
 		T(who_waits_for_readiness_hears_until_then),
 		T(a_waiter_that_is_gone_harms_nobody),
 		T(readers_get_the_state_and_what_follows),
-		T(a_reader_that_does_not_read_is_let_go),
+		T(a_reader_that_does_not_read_is_told_what_it_missed),
 		T(a_slow_reader_gets_everything),
 	};
 

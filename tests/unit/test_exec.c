@@ -10,6 +10,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -263,13 +264,51 @@ static void test_signals_are_forwarded(void **state)
 	assert_true(now.sa_handler == SIG_DFL);
 }
 
+enum { ROOM = 4096 }; /* of the pipe that is standard error */
+
+static int error_reader;
+
+/* Our errors are not read before the signal has come, which is sent when there is no room for them any more. */
+static void reads_after_the_signal(int fd)
+{
+	static uint8_t block[2 * ROOM];
+	int there = 0;
+
+	put(fd, EP_STDERR, block, sizeof(block));
+	while (there < ROOM && ioctl(error_reader, FIONREAD, &there) == 0)
+		usleep(1000);
+	waits_for_signal(fd);
+	io_read_full(error_reader, block, sizeof(block));
+}
+
+static void test_signals_while_there_is_no_room(void **state)
+{
+	int fd[2], saved = dup(2);
+	struct result r;
+
+	(void)state;
+	assert_int_equal(pipe(fd), 0);
+	assert_int_equal(fcntl(fd[1], F_SETPIPE_SZ, ROOM), ROOM);
+	assert_int_equal(io_set_nonblock(fd[1], true), 0);
+	error_reader = fd[0];
+	dup2(fd[1], 2);
+	alarm(60);
+	r = run(reads_after_the_signal, "/dev/null");
+	alarm(0);
+	dup2(saved, 2);
+	close(saved);
+	close(fd[0]);
+	close(fd[1]);
+	assert_int_equal(r.code, 128 + SIGTERM);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_output_and_status),    cmocka_unit_test(test_input_and_its_end),
 		cmocka_unit_test(test_both_directions_full), cmocka_unit_test(test_input_nobody_wants),
 		cmocka_unit_test(test_failures),
-		cmocka_unit_test(test_signals_are_forwarded),
+		cmocka_unit_test(test_signals_are_forwarded), cmocka_unit_test(test_signals_while_there_is_no_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,8 @@
 static uint8_t bytes[EP_START_MAX + 1];
 
 static const struct ep_start example = {
-	.tty = true, .as_root = true, .rows = 24, .cols = 300, .term = "xterm", .workdir = "/tmp", .shell = "/bin/ash",
+	.tty = true, .as_root = true, .files = true, .only_there = true, .rows = 24, .cols = 300, .term = "xterm", .workdir = "/tmp",
+	.shell = "/bin/ash",
 	.argc = 3, .argv = { "sh", "-c", "echo \"$A\" \xff" }, .envc = 2, .env = { "A=b c", "B=" },
 };
 
@@ -22,7 +23,7 @@ static void test_start(void **state)
 	(void)state;
 	assert_true(n > 0);
 	assert_int_equal(ep_start_unpack(&s, bytes, (size_t)n), 0);
-	assert_true(s.tty && s.as_root);
+	assert_true(s.tty && s.as_root && s.files && s.only_there);
 	assert_int_equal(s.rows, 24);
 	assert_int_equal(s.cols, 300);
 	assert_string_equal(s.term, "xterm");
@@ -57,7 +58,7 @@ static void test_bad_starts(void **state)
 	size_t n = (size_t)ep_start_pack(&example, bytes, sizeof(bytes));
 
 	(void)state;
-	bytes[0] = 4;
+	bytes[0] = 16;
 	assert_int_equal(ep_start_unpack(&got, bytes, n), -1);
 	bytes[0] = 0;
 	bytes[1] = 1;

@@ -1,9 +1,10 @@
 /* Commands through the guest agent: exit codes, signals, streams. */
 #include "tests/unit/ga_client.h"
 
+#include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "guestagent/job.h"
+#include "lib/shell_line.h"
 
 static int status_of(const char *script)
 {
@@ -27,6 +28,72 @@ static void exit_codes(void **state)
 	assert_int_equal(status_of("kill -TERM $$"), 128 + SIGTERM);
 	assert_int_equal(status_of("kill -KILL $$"), 128 + SIGKILL);
 	assert_int_equal(status_of("no-such-program-here 2>/dev/null"), 127);
+}
+
+/* The agent may have more descriptors open than a command may have; what it forks has them too until it is the command. */
+static void a_command_while_a_thousand_are_connected(void **state)
+{
+	enum { PEERS = 1024 };
+	static struct peer peer[PEERS];
+	struct ap_open to = { .kind = AP_OPEN_UNIX };
+	struct client c;
+	char shell[100];
+	struct err e;
+	int listener;
+
+	(void)state;
+	snprintf(to.path, sizeof(to.path), "%s/many", host.dir);
+	listener = sock_listen_unix(to.path, 0600, &e);
+	assert_true(listener >= 0);
+	for (int i = 0; i < PEERS; i++)
+		peer_open(&host, &peer[i], &to);
+	host_file(&host, "path", "/of/setup:/usr/bin:/bin\n", 0600);
+	host_file(&host, "shell", "#!/bin/sh\necho \"$PATH\"\n", 0700);
+	snprintf(shell, sizeof(shell), "%s/shell", host.dir);
+	run(&c, &(struct ep_start){ .term = "", .workdir = "", .shell = shell, .argc = 1, .argv = { "any" } });
+	assert_int_equal(finish(&c), 0);
+	assert_string_equal(c.out.data, "/of/setup:/usr/bin:/bin\n"); /* a file could be read */
+	done(&c);
+	for (int i = 0; i < PEERS; i++)
+		mux_reset(peer[i].s, MUX_RESET_ABORT); /* none was refused */
+	close(listener);
+}
+
+/* Where the processor is emulated a command, but no shell to work in, lies where it lay before. */
+static int begin_emulated(void **state)
+{
+	(void)state;
+	host_begin_with(&host, "emulated=true\nuser.name=root\nuser.home=/\nuser.shell=/bin/sh\n");
+	return 0;
+}
+
+static void check_addresses(const char *want)
+{
+	static const char ask[] = "exec cat /proc/self/personality";
+	struct client c;
+
+	run_sh(&c, ask);
+	assert_int_equal(finish(&c), 0);
+	assert_string_equal(c.out.data, want);
+	done(&c);
+	run(&c, &(struct ep_start){ .term = "", .workdir = "", .shell = "" });
+	send_record(&c, EP_STDIN, ask, sizeof(ask) - 1);
+	send_record(&c, EP_STDIN_END, NULL, 0);
+	assert_int_equal(finish(&c), 0);
+	assert_string_equal(c.out.data, "00000000\n");
+	done(&c);
+}
+
+static void addresses_are_random(void **state)
+{
+	(void)state;
+	check_addresses("00000000\n");
+}
+
+static void a_command_s_are_fixed_under_emulation(void **state)
+{
+	(void)state;
+	check_addresses("00040000\n");
 }
 
 static void output_of_both_kinds(void **state)
@@ -107,10 +174,10 @@ static void line_of_words(void **state)
 	auto_buf line = BUF_INIT(100);
 
 	(void)state;
-	assert_int_equal(ga_job_line(&line, words, 5), 0);
+	assert_int_equal(shell_line(&line, words, 5), 0);
 	assert_string_equal(line.data, "A='x y' B= cmd 'C=1 2' ''");
 	line.max = line.len;
-	assert_int_equal(ga_job_line(&line, words, 5), -1);
+	assert_int_equal(shell_line(&line, words, 5), -1);
 }
 
 static void a_login_shell_reads_its_standard_input(void **state)
@@ -323,6 +390,17 @@ static void nonsense_resets_the_stream(void **state)
 	done(&c);
 }
 
+/* The usual limit, whatever this shell has. */
+static int begin(void **state)
+{
+	struct rlimit files;
+
+	getrlimit(RLIMIT_NOFILE, &files);
+	files.rlim_cur = 1024;
+	setrlimit(RLIMIT_NOFILE, &files);
+	return client_begin(state);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -343,7 +421,12 @@ int main(void)
 		cmocka_unit_test(a_hundred_at_once),
 		cmocka_unit_test(what_cannot_start_says_why),
 		cmocka_unit_test(nonsense_resets_the_stream),
+		cmocka_unit_test(addresses_are_random),
+		cmocka_unit_test(a_command_while_a_thousand_are_connected),
+	};
+	const struct CMUnitTest emulated[] = {
+		cmocka_unit_test(a_command_s_are_fixed_under_emulation),
 	};
 
-	return cmocka_run_group_tests(tests, client_begin, client_end);
+	return cmocka_run_group_tests(tests, begin, client_end) + cmocka_run_group_tests(emulated, begin_emulated, client_end);
 }

@@ -9,9 +9,7 @@ static struct host host;
 static int begin(void **state)
 {
 	(void)state;
-	host_begin(&host);
-	host_file(&host, "settings", "", 0600);
-	host_start_agent(&host);
+	host_begin_with(&host, "");
 	return 0;
 }
 
@@ -183,6 +181,90 @@ static void reset_by_the_host_arrives(void **state)
 	mux_reset(p.s, MUX_RESET_ABORT);
 	assert_string_equal(receive(fd), "reset");
 	close(fd);
+	close(listener);
+}
+
+static void bytes_before_a_reset_arrive(void **state)
+{
+	struct ap_open o;
+	struct peer p;
+	int listener = listen_tcp(AF_INET, &o), fd = connect_through(listener, &o, &p);
+
+	(void)state;
+	sock_reset_on_close(fd);
+	assert_int_equal(send(fd, "last", 4, 0), 4);
+	close(fd);
+	host_until(&host, p.reset);
+	assert_int_equal(p.got.len, 4);
+	assert_memory_equal(p.got.data, "last", 4);
+	buf_free(&p.got);
+
+	/* and the other way, with the opening just before them */
+	peer_open(&host, &p, &o);
+	peer_write(&p, "first and last", 14);
+	mux_abort(p.s, MUX_RESET_ABORT);
+	fd = take(listener);
+	assert_string_equal(receive(fd), "first and last");
+	assert_string_equal(receive(fd), "reset");
+	close(fd);
+	close(listener);
+}
+
+/* Who writes to a server that has gone is told so; his bytes do not vanish for ever. */
+static void writing_to_a_server_that_closed_is_a_reset(void **state)
+{
+	struct ap_open o;
+	struct peer p;
+	int listener = listen_tcp(AF_INET, &o), fd = connect_through(listener, &o, &p);
+
+	(void)state;
+	close(fd);
+	host_until(&host, p.end);
+	assert_false(p.reset);
+	peer_write(&p, "anyone?", 7);
+	host_until(&host, p.reset);
+	close(listener);
+}
+
+/* A reset behind bytes that find no room is told at once, as a sender's own buffer is lost with it. */
+static void a_reset_behind_a_full_window_arrives(void **state)
+{
+	static char chunk[65536];
+	struct ap_open o;
+	struct peer p;
+	int listener = listen_tcp(AF_INET, &o), fd;
+
+	(void)state;
+	peer_open(&host, &p, &o);
+	p.hold = true;
+	fd = take(listener);
+	for (int idle = 0; idle < 50;) {
+		idle = send(fd, chunk, sizeof(chunk), 0) > 0 ? 0 : idle + 1;
+		host_turn(&host, 1);
+	}
+	sock_reset_on_close(fd);
+	close(fd);
+	host_until(&host, p.reset);
+	close(listener);
+}
+
+/* An urgent byte is relayed in its place in the stream. */
+static void urgent_bytes_stay_in_line(void **state)
+{
+	struct ap_open o;
+	struct peer p;
+	int listener = listen_tcp(AF_INET, &o), fd = connect_through(listener, &o, &p);
+
+	(void)state;
+	assert_int_equal(send(fd, "ab", 2, 0), 2);
+	assert_int_equal(send(fd, "!", 1, MSG_OOB), 1);
+	assert_int_equal(send(fd, "cd", 2, 0), 2);
+	host_until(&host, p.got.len == 5);
+	assert_memory_equal(p.got.data, "ab!cd", 5);
+	close(fd);
+	mux_finish(p.s);
+	host_until(&host, p.closed);
+	buf_free(&p.got);
 	close(listener);
 }
 
@@ -359,6 +441,10 @@ int main(void)
 		cmocka_unit_test(half_close_of_each_kind),
 		cmocka_unit_test(reset_by_the_guest_arrives),
 		cmocka_unit_test(reset_by_the_host_arrives),
+		cmocka_unit_test(bytes_before_a_reset_arrive),
+		cmocka_unit_test(writing_to_a_server_that_closed_is_a_reset),
+		cmocka_unit_test(a_reset_behind_a_full_window_arrives),
+		cmocka_unit_test(urgent_bytes_stay_in_line),
 		cmocka_unit_test(refused_is_told),
 		cmocka_unit_test(an_answer_survives_an_unread_request),
 		cmocka_unit_test(bulk_both_ways_at_once),

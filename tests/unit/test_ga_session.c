@@ -1,81 +1,11 @@
 /* What the guest agent tells by itself: description, boot phase, provisioning, ports and their order, time. */
 #include "tests/unit/ga_host.h"
+#include "tests/unit/ga_ports.h"
 
-#include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "guestagent/ports.h"
 #include "guestagent/script.h"
 #include "guestagent/session.h"
-
-/* --- ports as the test wants them: shared with the daemon's process --- */
-
-static struct shared {
-	volatile bool pending;
-	volatile unsigned scans;
-	volatile uint16_t port; /* told as listening by the next scan */
-	volatile unsigned settling; /* scans until it is to be seen */
-	bool snapshot;
-} *shared;
-
-struct ports *ports_new(struct err *e)
-{
-	(void)e;
-	return (struct ports *)shared;
-}
-
-void ports_free(struct ports *p)
-{
-	(void)p;
-}
-
-int ports_fd(const struct ports *p)
-{
-	(void)p;
-	return -1;
-}
-
-int ports_interval(const struct ports *p)
-{
-	(void)p;
-	return shared->settling ? 5 : -1;
-}
-
-const char *ports_kind(const struct ports *p)
-{
-	(void)p;
-	return "fake";
-}
-
-bool ports_pending(const struct ports *p)
-{
-	(void)p;
-	return shared->pending;
-}
-
-int ports_scan(struct ports *p, struct ap_ports *out, struct err *e)
-{
-	(void)p;
-	(void)e;
-	shared->scans++;
-	shared->pending = false;
-	*out = (struct ap_ports){ .snapshot = shared->snapshot };
-	shared->snapshot = false;
-	if (shared->settling)
-		shared->settling--;
-	if (shared->port && !shared->settling) {
-		out->count = 1;
-		out->change[0].listening = true;
-		out->change[0].port = (struct ap_port){ AP_TCP, 4, { 127, 0, 0, 1 }, shared->port };
-	}
-	return 0;
-}
-
-void ports_forget(struct ports *p)
-{
-	(void)p;
-	shared->snapshot = true;
-}
 
 /* --- tests --- */
 
@@ -84,10 +14,7 @@ static struct host host;
 static int begin(void **state)
 {
 	(void)state;
-	if (!shared)
-		shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	assert_true(shared != MAP_FAILED);
-	memset(shared, 0, sizeof(*shared));
+	shared_begin();
 	host_begin(&host);
 	host_file(&host, "settings", "", 0600);
 	return 0;
@@ -208,34 +135,36 @@ static void however_many_troubles_16_are_told(void **state)
 	assert_int_equal(told, 16);
 }
 
-static int serve(struct ap_open *o)
+/* Outlives its test: the agent's end is heard of after that. */
+static struct peer p;
+
+/* p becomes a stream to a server of the test; returns the server's end of it. */
+static int open_stream(void)
 {
+	struct ap_open o = { .kind = AP_OPEN_UNIX };
+	struct pollfd pfd = { .events = POLLIN };
 	struct err e;
 	int fd;
 
-	*o = (struct ap_open){ .kind = AP_OPEN_UNIX };
-	snprintf(o->path, sizeof(o->path), "%s/target", host.dir);
-	fd = sock_listen_unix(o->path, 0600, &e);
-	assert_true(fd >= 0);
+	snprintf(o.path, sizeof(o.path), "%s/target", host.dir);
+	pfd.fd = sock_listen_unix(o.path, 0600, &e);
+	assert_true(pfd.fd >= 0);
+	peer_open(&host, &p, &o);
+	host_until(&host, poll(&pfd, 1, 0) == 1);
+	fd = accept(pfd.fd, NULL, NULL);
+	close(pfd.fd);
 	return fd;
 }
 
 /* design: before any byte of an answer leaves the guest, every port change before it has been sent. */
 static void a_port_is_told_before_the_answer(void **state)
 {
-	struct pollfd pfd = { .events = POLLIN };
-	struct ap_open o;
-	struct peer p;
 	unsigned scans;
 	int fd;
 
 	(void)state;
 	host_start_agent(&host);
-	pfd.fd = serve(&o);
-	peer_open(&host, &p, &o);
-	host_until(&host, poll(&pfd, 1, 0) == 1);
-	fd = accept(pfd.fd, NULL, NULL);
-
+	fd = open_stream();
 	for (uint16_t port = 1000; port < 1200; port++) {
 		size_t before = p.count;
 
@@ -264,22 +193,44 @@ static void a_port_is_told_before_the_answer(void **state)
 	close(fd);
 	host_until(&host, p.end);
 	assert_int_equal(host.ports.change[0].port.port, 2000);
-	close(pfd.fd);
+}
+
+/* The order of the bytes is the acknowledgement, so nobody waits for another. */
+static void a_host_that_never_acknowledges_delays_no_answer(void **state)
+{
+	int fd;
+
+	(void)state;
+	host_start_agent(&host);
+	fd = open_stream();
+	host.silent = true;
+	shared->many = AP_PORTS_MAX - 1;
+	/* Far more messages than wait for a host. */
+	for (uint16_t port = 1000; port < 1300; port++) {
+		size_t before = p.count;
+
+		shared->port = port;
+		shared->pending = true;
+		assert_int_equal(send(fd, "created", 7, 0), 7);
+		host_until(&host, p.count == before + 7);
+	}
+	assert_int_not_equal(host.ports.change[0].port.port, 1299);
+	/* Once it listens again it is told what it has missed, though nothing more happens. */
+	host.silent = false;
+	host.mux->control.rx_acked = 0;
+	shared->many = 0;
+	host_until(&host, host.ports.snapshot && host.ports.change[0].port.port == 1299);
+	close(fd);
 }
 
 /* The kernel told of a port that its table does not have yet, and nothing else happens in the guest. */
 static void a_port_that_shows_late_is_told(void **state)
 {
-	struct ap_open o;
-	struct peer p;
-	int listener, fd;
+	int fd;
 
 	(void)state;
 	host_start_agent(&host);
-	listener = serve(&o);
-	peer_open(&host, &p, &o);
-	host_until(&host, poll(&(struct pollfd){ .fd = listener, .events = POLLIN }, 1, 0) == 1);
-	fd = accept(listener, NULL, NULL);
+	fd = open_stream();
 	shared->port = 3000;
 	shared->settling = 3;
 	shared->pending = true;
@@ -287,7 +238,6 @@ static void a_port_that_shows_late_is_told(void **state)
 	host_until(&host, host.ports.count == 1 && host.ports.change[0].port.port == 3000);
 	shared->port = 0;
 	close(fd);
-	close(listener);
 }
 
 static struct ap_provision *script(int i)
@@ -403,37 +353,6 @@ static void keys_of_scripts(void **state)
 	assert_int_equal(script_index("provision.00"), -1);
 }
 
-static void pack_time(uint8_t body[8], uint64_t t)
-{
-	for (int i = 0; i < 8; i++)
-		body[i] = (uint8_t)(t >> (8 * i));
-}
-
-static void the_clock_is_set_when_it_differs(void **state)
-{
-	const uint64_t now = 1800000000ULL * 1000000000ULL, ms = 1000000;
-	uint8_t body[8];
-	bool bad;
-
-	(void)state;
-	pack_time(body, now + 99 * ms);
-	assert_int_equal(ga_clock_target(body, 8, now, &bad), 0);
-	assert_false(bad);
-	pack_time(body, now - 99 * ms);
-	assert_int_equal(ga_clock_target(body, 8, now, &bad), 0);
-	pack_time(body, now + 101 * ms);
-	assert_int_equal(ga_clock_target(body, 8, now, &bad), now + 101 * ms);
-	pack_time(body, now - 3600000 * ms);
-	assert_int_equal(ga_clock_target(body, 8, now, &bad), now - 3600000 * ms);
-	assert_false(bad);
-	pack_time(body, 0);
-	assert_int_equal(ga_clock_target(body, 8, now, &bad), 0);
-	assert_true(bad);
-	pack_time(body, UINT64_MAX);
-	assert_int_equal(ga_clock_target(body, 8, now, &bad), 0);
-	assert_true(bad);
-}
-
 static void nonsense_time_is_ignored_and_said_once(void **state)
 {
 	uint8_t body[8] = { 0 };
@@ -472,12 +391,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(troubles_are_told_as_they_come_and_go, begin, end),
 		cmocka_unit_test_setup_teardown(however_many_troubles_16_are_told, begin, end),
 		cmocka_unit_test_setup_teardown(a_port_is_told_before_the_answer, begin, end),
+		cmocka_unit_test_setup_teardown(a_host_that_never_acknowledges_delays_no_answer, begin, end),
 		cmocka_unit_test_setup_teardown(a_port_that_shows_late_is_told, begin, end),
 		cmocka_unit_test_setup_teardown(scripts_run_in_order_and_once, begin, end),
 		cmocka_unit_test_setup_teardown(scripts_outlive_the_agent, begin, end),
 		cmocka_unit_test_setup_teardown(an_interrupted_script_counts_as_failed, begin, end),
 		cmocka_unit_test(keys_of_scripts),
-		cmocka_unit_test(the_clock_is_set_when_it_differs),
 		cmocka_unit_test_setup_teardown(power_off_is_for_guests_only, begin, end),
 		cmocka_unit_test_setup_teardown(nonsense_time_is_ignored_and_said_once, begin, end),
 	};

@@ -73,6 +73,31 @@ static void saved_and_restored(void **state)
 	expect("POST", "/v1/stop", "", "200", "stopped");
 }
 
+static bool hurried(struct peer *peer)
+{
+	(void)peer;
+	return guest_silence(ha->guest)->counting;
+}
+
+static bool not_hurried(struct peer *peer)
+{
+	return !hurried(peer);
+}
+
+static void clients_are_in_a_hurry_only_while_the_machine_runs(void **state)
+{
+	(void)state;
+	start();
+	peer_run(&p, hurried);
+	expect("POST", "/v1/pause", "", "200", "paused");
+	peer_run(&p, not_hurried);
+	expect("POST", "/v1/resume", "", "200", "running");
+	peer_run(&p, hurried);
+	expect("POST", "/v1/save", "", "200", "saved");
+	peer_run(&p, not_hurried);
+	expect("POST", "/v1/stop", "", "200", "stopped");
+}
+
 static void stopped_while_saved_it_is_restored_by_the_next_start(void **state)
 {
 	(void)state;
@@ -436,6 +461,7 @@ int main(void)
 		T(start_and_stop),
 		T(what_fits_no_state_is_refused_in_words),
 		T(saved_and_restored),
+		T(clients_are_in_a_hurry_only_while_the_machine_runs),
 		T(stopped_while_saved_it_is_restored_by_the_next_start),
 		T(a_state_of_another_machine_is_given_up),
 		T(a_state_that_cannot_be_restored_is_given_up),

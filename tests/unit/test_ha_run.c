@@ -26,8 +26,7 @@ static int begin(void **state)
 	dones = 0;
 	r = (struct run){ .out_fd = -1, .out = BUF_INIT(1000), .done = on_done };
 	r.start = (struct ep_start){ .term = "", .workdir = "", .shell = "", .argc = 1, .argv = { "true" } };
-	guest_connect(p.guest);
-	peer_run(&p, peer_is_up);
+	peer_link(&p);
 	return 0;
 }
 

@@ -35,9 +35,11 @@ static pid_t serve(const char *dir, const char *text)
 
 		if (fd < 0 || read(fd, request, sizeof(request)) < 0)
 			_exit(1);
-		for (; text && *text; text++) /* a byte at a time: nobody may count on whole packets */
-			if (write(fd, text, 1) < 0)
+		for (size_t i = 0; i < 1000 && text && *text; i++) /* a byte at a time: nobody may count on whole packets */
+			if (write(fd, text++, 1) < 0)
 				_exit(1);
+		if (text && io_write_full(fd, text, strlen(text)) < 0)
+			_exit(1);
 		if (!text)
 			pause();
 		_exit(0);
@@ -104,6 +106,29 @@ static void test_refusals(void **state)
 	}
 }
 
+/* The longest a host agent says is taken, and no byte more. */
+static void test_long_answers(void **state)
+{
+	static const char head[] = "HTTP/1.1 200 OK\r\n\r\n";
+
+	for (size_t more = 0; more < 2; more++) {
+		struct hac_answer a = HAC_ANSWER_INIT;
+		size_t n = strlen(head) + PATH_HA_ANSWER_MAX + more;
+		auto_free char *text = malloc(n + 1);
+		struct err e = { 0 };
+
+		memset(text, 'x', n);
+		memcpy(text, head, strlen(head));
+		text[n] = '\0';
+		assert_int_equal(ask(*state, text, 10000, &a, &e), more ? -1 : 0);
+		if (more)
+			assert_string_equal(e.msg, "the host agent's answer is too long");
+		else
+			assert_int_equal(a.body.len, PATH_HA_ANSWER_MAX);
+		buf_free(&a.body);
+	}
+}
+
 static void test_deadline(void **state)
 {
 	struct hac_answer a = HAC_ANSWER_INIT;
@@ -161,7 +186,7 @@ static void test_exec(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_answers), T(test_refusals), T(test_deadline), T(test_nobody_there), T(test_exec),
+		T(test_answers), T(test_refusals), T(test_long_answers), T(test_deadline), T(test_nobody_there), T(test_exec),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

@@ -86,7 +86,7 @@ static void test_hostile_answers_are_refused(void **state)
 static void test_digests(void **state)
 {
 	static const char good[] = HEX "  /boot/vmlinuz\n" HEX "  /boot/initrd\n";
-	char d[2][HARVEST_HEX + 1];
+	char d[2][SHA256_HEX + 1];
 	struct err e = { 0 };
 
 	(void)state;
@@ -109,7 +109,7 @@ static void put(const char *dir, bool kernel, const char *text)
 static void commit(const char *dir, const char *boot)
 {
 	struct harvest_answer a = { .args = "root=/dev/vda1 \"x\"" };
-	char d[2][HARVEST_HEX + 1] = { HEX, HEX };
+	char d[2][SHA256_HEX + 1] = { HEX, HEX };
 	struct err e = { 0 };
 
 	d[1][0] = 'f';

@@ -60,8 +60,7 @@ static void begin(void **state, enum plan_boot boot, const char *look)
 	memset(ended, 0, sizeof(ended));
 	plan = (struct plan){ .dir = *state, .harvest = true, .boot = boot };
 	h = harvester_new(p.guest, &plan);
-	guest_connect(p.guest);
-	peer_run(&p, peer_is_up);
+	peer_link(&p);
 }
 
 /* Everything there is to do is done. */

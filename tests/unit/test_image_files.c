@@ -43,20 +43,6 @@ static void killed_writer_leaves_one_file(void **state)
 	assert_int_equal(count_files("new"), 1);
 }
 
-/* Whether the kernel's list of locks has this process among those that wait. */
-static bool waits_for_lock(pid_t pid)
-{
-	auto_free char *wanted = xasprintf(" %d ", (int)pid);
-	auto_fclose FILE *f = fopen("/proc/locks", "r");
-	char line[256];
-
-	while (f && fgets(line, sizeof(line), f)) {
-		if (strstr(line, "->") && strstr(line, wanted))
-			return true;
-	}
-	return false;
-}
-
 static void writers_take_turns(void **state)
 {
 	auto_free char *path = at("turns"), *text = NULL;
@@ -76,9 +62,7 @@ static void writers_take_turns(void **state)
 		/* Opened, but not committed: the first one's file must be as it was. */
 		_exit(newfile_open(&g, path, &e) == 0 && fs_exists(g.tmp) ? 0 : 1);
 	}
-	for (int i = 0; i < 1000 && !waits_for_lock(pid); i++)
-		usleep(5000);
-	assert_true(waits_for_lock(pid));
+	assert_waits_for_lock(pid);
 	assert_int_equal(newfile_commit(&f, path, 0600, false, &e), 0);
 	waitpid(pid, &status, 0);
 	assert_int_equal(status, 0);

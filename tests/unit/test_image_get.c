@@ -1,6 +1,8 @@
 /* image get by HTTP: fetched once, gone on with when it was cut, refused when it is wrong; what Lima has is used. */
 #include "tests/unit/image_server.h"
 
+#include <sys/file.h>
+
 static void downloads_once(void **state)
 {
 	auto_free char *from = page("/moved"), *gz = page("/hello.gz?token=1"), *unpacked = NULL;
@@ -158,6 +160,37 @@ static void a_wrong_digest_is_not_gone_on_with(void **state)
 	assert_int_equal(count_files("cache/limactl-c/partial"), 0);
 }
 
+/* What comes while a get waits to go on with a part leaves neither the part nor its note. */
+static void a_part_of_what_has_come_meanwhile_goes_with_its_note(void **state)
+{
+	auto_free char *from = page("/hello"), *key = key_of(from), *name = xasprintf("cache/limactl-c/partial/%s", key);
+	auto_free char *note = xasprintf("%s.of", name), *part = NULL, *its_note = NULL, *whole = put_text("whole", "hello");
+	char out[1024];
+	struct err e;
+	int fd, status;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(RUN(command_get, out, &e, from, "--digest", OTHER), -1); /* makes the folders */
+	assert_int_equal(*requests, 1);
+	part = put_text(name, "he");
+	its_note = put_text(note, "\"v1\"");
+	fd = open(part, O_RDWR | O_CLOEXEC);
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	pid = fork();
+	if (pid == 0) {
+		close(fd);
+		_exit(RUN(command_get, out, &e, from, "--digest", HELLO) == 0 ? 0 : 1);
+	}
+	assert_waits_for_lock(pid);
+	assert_int_equal(RUN(command_import, out, &e, "h", whole), 0);
+	close(fd);
+	waitpid(pid, &status, 0);
+	assert_int_equal(status, 0);
+	assert_int_equal(*requests, 1);
+	assert_int_equal(count_files("cache/limactl-c/partial"), 0);
+}
+
 /* What Lima fetched from the URL, with this content. */
 static void put_lima(const char *from, const void *p, size_t n)
 {
@@ -203,6 +236,7 @@ int main(void)
 		TEST(a_whole_download_is_kept_until_it_is_stored),
 		TEST(a_lying_server_is_refused),
 		TEST(a_wrong_digest_is_not_gone_on_with),
+		TEST(a_part_of_what_has_come_meanwhile_goes_with_its_note),
 		TEST(limas_downloads_are_used),
 	};
 

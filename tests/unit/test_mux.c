@@ -55,6 +55,83 @@ static void test_streams_both_ways(void **state)
 	pair_fini(&p);
 }
 
+static void test_an_opening_is_known_to_be_heard_when_asked_for(void **state)
+{
+	struct pair p;
+	struct flow *f;
+
+	(void)state;
+	pair_up(&p, 21);
+	f = open_quiet(&p);
+	/* The peer has it, but says so only along with other things. */
+	assert_int_equal(p.end[1].opened, 1);
+	assert_false(mux_is_heard(f->s));
+	assert_int_equal(mux_ping(p.end[0].m), 0);
+	pair_settle(&p);
+	assert_true(mux_is_heard(f->s));
+	pair_fini(&p);
+}
+
+/* Who keeps what is not whole gives it again with more behind it. */
+static void test_taken_in_small_steps(void **state)
+{
+	struct pair p;
+	struct flow *f;
+	struct buf held = BUF_INIT(1 << 20);
+	size_t used;
+
+	(void)state;
+	pair_up(&p, 5);
+	f = open_quiet(&p);
+	flow_more(f, 100000);
+	while (end_flush(&p.end[0], SIZE_MAX))
+		;
+	for (size_t at = 0, step = 1; at < p.end[0].wire.len; at += step, step = step % 3000 + 7) {
+		if (step > p.end[0].wire.len - at)
+			step = p.end[0].wire.len - at;
+		assert_int_equal(buf_add(&held, p.end[0].wire.data + at, step), 0);
+		used = mux_feed(p.end[1].m, (uint8_t *)held.data, held.len);
+		buf_drop_front(&held, used);
+		assert_true(held.len < MUX_UNIT_MAX);
+	}
+	assert_int_equal(held.len, 0);
+	assert_int_equal(p.end[1].flows->got, 100000);
+	buf_drop_front(&p.end[0].wire, p.end[0].wire.len);
+	flow_end(f);
+	pair_settle(&p);
+	buf_free(&held);
+	pair_fini(&p);
+}
+
+/* What stays unwritten of pieces lying in a stream's memory is there when that stream and its memory are gone. */
+static void test_unwritten_parts_outlive_their_stream(void **state)
+{
+	struct pair p;
+	struct flow *f;
+	struct iovec v[MUX_PARTS];
+	struct buf all = BUF_INIT(1 << 20);
+	const uint8_t *rest;
+
+	(void)state;
+	pair_up(&p, 4);
+	f = open_quiet(&p);
+	flow_more(f, 10000);
+	for (size_t i = 0, parts = mux_output_parts(p.end[0].m, v); i < parts; i++)
+		assert_int_equal(buf_add(&all, v[i].iov_base, v[i].iov_len), 0);
+	assert_in_range(all.len, 10000, 10100);
+	assert_memory_equal(v[1].iov_base, first_part(p.end[0].m, &rest) ? (char *)f->s->tx.data : NULL, 10000);
+	mux_output_done(p.end[0].m, 3000);
+	mux_reset(f->s, MUX_RESET_ABORT);
+	flow_free(f);
+	for (int i = 0; i < 20; i++) /* in the memory that has become free */
+		flow_more(end_open(&p.end[0]), 10000);
+	assert_int_equal(first_part(p.end[0].m, &rest), all.len - 3000);
+	assert_memory_equal(rest, all.data + 3000, all.len - 3000);
+	pair_settle(&p);
+	buf_free(&all);
+	pair_fini(&p);
+}
+
 static void test_messages(void **state)
 {
 	struct pair p;
@@ -319,6 +396,34 @@ static void test_idle_stream_is_cheap(void **state)
 	pair_fini(&p);
 }
 
+/* Who reads into the stream's buffer reserves much and gets little: that keeps no window. */
+static void test_a_small_answer_keeps_no_window(void **state)
+{
+	struct pair p;
+	struct flow *f;
+	uint8_t *to;
+	size_t n = 65536;
+
+	(void)state;
+	pair_up(&p, 17);
+	f = open_quiet(&p);
+	p.end[1].flows->hold = true;
+	for (int i = 0; i < 3; i++) {
+		to = mux_tx_reserve(f->s, &n);
+		assert_non_null(to);
+		for (size_t k = 0; k < 7; k++)
+			to[k] = flow_byte(f->key, true, f->sent + k);
+		mux_tx_commit(f->s, 7);
+		f->sent = f->goal += 7;
+		assert_in_range(f->s->tx.cap, 1, 512);
+	}
+	pair_settle(&p);
+	p.end[1].flows->hold = false;
+	flow_receive(p.end[1].flows);
+	assert_int_equal(p.end[1].flows->got, 21);
+	pair_fini(&p);
+}
+
 static void test_ids_wrap(void **state)
 {
 	struct pair p;
@@ -369,6 +474,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_connects),
 		cmocka_unit_test(test_streams_both_ways),
+		cmocka_unit_test(test_an_opening_is_known_to_be_heard_when_asked_for),
+		cmocka_unit_test(test_taken_in_small_steps),
+		cmocka_unit_test(test_unwritten_parts_outlive_their_stream),
 		cmocka_unit_test(test_messages),
 		cmocka_unit_test(test_half_close),
 		cmocka_unit_test(test_end_behind_unread_bytes),
@@ -381,6 +489,7 @@ int main(void)
 		cmocka_unit_test(test_limits_of_the_caller),
 		cmocka_unit_test(test_many_streams),
 		cmocka_unit_test(test_idle_stream_is_cheap),
+		cmocka_unit_test(test_a_small_answer_keeps_no_window),
 		cmocka_unit_test(test_ids_wrap),
 		cmocka_unit_test(test_each_may_reset),
 	};

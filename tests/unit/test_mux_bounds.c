@@ -15,7 +15,7 @@ static void forge(struct pair *p, struct wire_frame f, const void *payload)
 	memcpy(frame + WIRE_HEADER, payload, f.len);
 	le32_put(frame + WIRE_HEADER + f.len, wire_trailer(&f, guest->link, guest->tx_seq));
 	guest->tx_seq++;
-	mux_feed(p->end[0].m, frame, WIRE_HEADER + f.len + WIRE_TRAILER);
+	feed(&p->end[0].feed, p->end[0].m, frame, WIRE_HEADER + f.len + WIRE_TRAILER);
 }
 
 static void forge_control(struct pair *p, const void *bytes, size_t len)
@@ -146,7 +146,8 @@ static void test_malformed_control(void **state)
 		{ 8, { CONTROL_OPEN, 0, 4, 0, 3, 0, 0, 0 } },           /* one of ours */
 		{ 5, { CONTROL_RESET, 0, 1, 0, 1 } },                   /* short */
 		{ 12, { CONTROL_MARK, 0, 7, 0 } },                      /* short */
-		{ 4, { CONTROL_MARK + 1 } },                            /* unknown */
+		{ 5, { CONTROL_PING, 0, 1, 0, 0 } },                    /* a body */
+		{ 4, { CONTROL_PING + 1 } },                            /* unknown */
 	};
 
 	(void)state;
@@ -223,7 +224,7 @@ static void test_no_frame(void **state)
 			f = (struct wire_frame){ .type = WIRE_DATA, .len = MUX_FRAME_MAX + 1 };
 		wire_header_pack(bytes, &f, link + (i == 3), seq + (i == 4));
 		le32_put(bytes + WIRE_HEADER, wire_trailer(&f, link, seq) ^ (i == 5));
-		mux_feed(p.end[0].m, bytes, sizeof(bytes));
+		feed(&p.end[0].feed, p.end[0].m, bytes, sizeof(bytes));
 		assert_false(p.end[0].up);
 		pair_settle(&p);
 		assert_true(p.end[0].up && p.end[0].resumed && p.end[1].up && p.end[1].resumed);
@@ -264,7 +265,7 @@ static void test_own_echo(void **state)
 	mux_carrier_open(p.end[0].m);
 	for (int i = 0; i < 10; i++) {
 		end_flush(&p.end[0], SIZE_MAX);
-		mux_feed(p.end[0].m, (uint8_t *)p.end[0].wire.data, p.end[0].wire.len);
+		feed(&p.end[0].feed, p.end[0].m, (uint8_t *)p.end[0].wire.data, p.end[0].wire.len);
 	}
 	assert_false(p.end[0].up);
 	assert_true(p.end[0].wire.len < 2 * WIRE_FRAME_MAX);
@@ -288,6 +289,142 @@ static void test_too_many_from_the_peer(void **state)
 	pair_fini(&p);
 }
 
+static void add_kept(void *ctx, struct mux_stream *s)
+{
+	*(size_t *)ctx += s->tx.cap;
+}
+
+/* As who reads into the stream's buffer: as much as there is place for. */
+static void flow_take_more(struct flow *f, uint64_t n)
+{
+	f->goal += n;
+	while (f->sent < f->goal) {
+		size_t part = (size_t)(f->goal - f->sent);
+		uint8_t *to = mux_tx_reserve(f->s, &part);
+
+		if (!to)
+			return;
+		for (size_t i = 0; i < part; i++)
+			to[i] = flow_byte(f->key, f->opener, f->sent + i);
+		mux_tx_commit(f->s, part);
+		f->sent += part;
+	}
+}
+
+/* Many streams that all have much to say keep little each; one by itself a whole window. */
+static void test_many_busy_streams_share_what_is_kept(void **state)
+{
+	enum { STREAMS = 100, EACH = 300000 };
+	struct pair p;
+	struct flow *f[STREAMS];
+	struct flow *whole;
+	size_t kept = 0;
+
+	(void)state;
+	pair_init(&p, 31);
+	pair_connect(&p);
+	p.keep = true;
+	f[0] = end_open(&p.end[0]);
+	pair_settle(&p);
+	p.end[1].flows->hold = true;
+	flow_take_more(f[0], EACH);
+	assert_int_equal(f[0]->sent, MUX_WINDOW);
+	for (int i = 1; i < STREAMS; i++) {
+		f[i] = end_open(&p.end[0]);
+		pair_settle(&p);
+		p.end[1].flows->hold = true;
+		flow_take_more(f[i], EACH);
+		assert_in_range(f[i]->sent, MUX_FRAME_MAX, MUX_WINDOW);
+	}
+	/* Who has one thing to say that is whole only as a whole is not held to that. */
+	whole = end_open(&p.end[0]);
+	pair_settle(&p);
+	assert_int_equal(mux_room(whole->s), MUX_WINDOW);
+	flow_more(whole, 65509);
+	assert_int_equal(whole->sent, 65509);
+	pair_settle(&p);
+	assert_int_equal(p.end[1].flows->got, 65509);
+	flow_end(whole);
+	flow_end(p.end[1].flows);
+	pair_settle(&p);
+	/* Nobody reads: what the first ones took before there were many stays with them. */
+	mux_each(p.end[0].m, add_kept, &kept);
+	assert_in_range(kept, STREAMS * MUX_FRAME_MAX, 7 << 20);
+	for (struct flow *r = p.end[1].flows; r; r = r->next) {
+		r->hold = false;
+		flow_receive(r);
+	}
+	pair_settle(&p);
+	for (int i = 0; i < STREAMS; i++) {
+		assert_int_equal(f[i]->sent, EACH);
+		flow_end(f[i]);
+	}
+	for (struct flow *r = p.end[1].flows; r; r = r->next)
+		assert_int_equal(r->got, EACH);
+	kept = 0;
+	mux_each(p.end[0].m, add_kept, &kept);
+	assert_in_range(kept, 0, STREAMS * MUX_FRAME_MAX);
+	pair_fini(&p);
+}
+
+/* Who wants to write a whole record is told of more room when there was too little of it, and only then. */
+static void test_too_little_room_is_told_of(void **state)
+{
+	(void)state;
+	for (size_t record = 100; record <= 101; record++) {
+		struct pair p;
+		struct flow *f = setup(&p), *reader = p.end[1].flows;
+
+		reader->hold = true;
+		flow_more(f, MUX_WINDOW - 100);
+		pair_settle(&p);
+		assert_int_equal(mux_room(f->s), 100);
+		assert_int_equal(mux_room_for(f->s, record), record == 100);
+		f->goal += record; /* is sent when the stream is writable */
+		reader->hold = false;
+		flow_receive(reader);
+		pair_settle(&p);
+		assert_int_equal(f->goal - f->sent, record == 100 ? 100 : 0);
+		pair_fini(&p);
+	}
+}
+
+/* A reader that takes little at a time makes room in small pieces; the writer hears of it when there is half a window. */
+static void test_room_is_told_in_large_pieces(void **state)
+{
+	struct pair p;
+	struct flow *f, *to;
+	unsigned told = 0;
+
+	(void)state;
+	pair_init(&p, 23);
+	pair_connect(&p);
+	p.keep = true;
+	f = end_open(&p.end[0]);
+	assert_non_null(f);
+	pair_settle(&p);
+	to = p.end[1].flows;
+	flow_more(f, 4 * MUX_WINDOW);
+	while (to->got < f->goal) {
+		uint64_t sent = f->sent;
+
+		while (end_flush(&p.end[0], SIZE_MAX))
+			;
+		end_arrive(&p.end[1], 20000);
+		while (end_flush(&p.end[1], SIZE_MAX))
+			;
+		end_arrive(&p.end[0], SIZE_MAX);
+		if (f->sent == sent)
+			continue;
+		told++;
+		assert_true(f->sent == f->goal || f->sent - sent >= MUX_WINDOW / 2);
+	}
+	assert_in_range(told, 2, 6);
+	flow_end(f);
+	pair_settle(&p);
+	pair_fini(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -303,6 +440,9 @@ int main(void)
 		cmocka_unit_test(test_endless_nonsense),
 		cmocka_unit_test(test_own_echo),
 		cmocka_unit_test(test_too_many_from_the_peer),
+		cmocka_unit_test(test_too_little_room_is_told_of),
+		cmocka_unit_test(test_room_is_told_in_large_pieces),
+		cmocka_unit_test(test_many_busy_streams_share_what_is_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

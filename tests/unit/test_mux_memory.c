@@ -34,7 +34,9 @@ static void *short_calloc(size_t n, size_t size)
 #define on_reset control_on_reset
 #include "lib/mux.c"
 #include "lib/mux_control.c"
+#include "lib/mux_memory.c"
 #include "lib/mux_output.c"
+#include "lib/mux_receive.c"
 #include "lib/mux_resume.c"
 #include "lib/mux_stream.c"
 #include "lib/ring.c"

@@ -101,7 +101,7 @@ static void abort_one(struct pair *p)
 
 	if (!f)
 		return;
-	mux_reset(f->s, MUX_RESET_ABORT);
+	(pair_below(p, 2) ? mux_reset : mux_abort)(f->s, MUX_RESET_ABORT);
 	flow_free(f);
 }
 

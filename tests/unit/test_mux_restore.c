@@ -26,7 +26,7 @@ static void move(struct end *from, struct end *to, size_t n)
 	if (n > from->wire.len)
 		n = from->wire.len;
 	if (n)
-		mux_feed(to->m, (const uint8_t *)from->wire.data, n);
+		feed(&to->feed, to->m, (const uint8_t *)from->wire.data, n);
 	buf_drop_front(&from->wire, n);
 }
 

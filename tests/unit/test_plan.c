@@ -31,11 +31,30 @@ static char *fact(const char *text, const char *key, const char *otherwise)
 	return xstrndup(at, strcspn(at, " "));
 }
 
+static bool fact_is(const char *text, const char *key, const char *value)
+{
+	auto_free char *has = fact(text, key, "");
+
+	return !strcmp(has, value);
+}
+
+/* A list with that text; "": with none. */
+static char **one_of(const char *text)
+{
+	char **list = *text ? xcalloc(1, sizeof(*list)) : NULL;
+
+	if (list)
+		list[0] = xstrdup(text);
+	return list;
+}
+
 static struct plan_host facts_of(const char *text)
 {
 	auto_free char *accel = fact(text, "accel", "tcg"), *driver = fact(text, "driver", "");
 	auto_free char *firmware = fact(text, "firmware", "/usr/share/OVMF/OVMF");
-	bool none = !strcmp(firmware, "none");
+	auto_free char *server = fact(text, "virtiofsd", "");
+	auto_free char *keys = fact(text, "ssh", "");
+	bool none = !strcmp(firmware, "none"), old = strstr(server, "qemu");
 
 	return (struct plan_host){
 		.arch = fact(text, "arch", "x86_64"),
@@ -44,7 +63,7 @@ static struct plan_host facts_of(const char *text)
 		.user = xstrdup("jane"),
 		.comment = xstrdup("Jane Doe"),
 		.home = xstrdup("/home/jane"),
-		.uid = 1000,
+		.uid = fact_is(text, "user", "root") ? 0 : 1000,
 		.lima_home = xstrdup("/home/jane/.lima"),
 		.qemu = fact(text, "qemu", "qemu-system-x86_64"),
 		.accel = !strcmp(accel, "kvm") ? PLAN_KVM : PLAN_TCG,
@@ -52,8 +71,17 @@ static struct plan_host facts_of(const char *text)
 		.provision = xstrdup("/opt/share/limactl-c/provision"),
 		.firmware = none ? NULL : xasprintf("%s_CODE.fd", firmware),
 		.firmware_vars = none ? NULL : xasprintf("%s_VARS.fd", firmware),
+		.virtiofsd = *server ? xstrdup(server) : NULL,
+		.virtiofsd_old = old,
+		.virtiofsd_readonly = !old && !strstr(server, "1.0"),
 		.probe_seconds = 600,
 		.fake = !strcmp(driver, "fake"),
+		.ssh_port = *keys ? 16022 : 0,
+		.ssh_auth_sock = *keys ? xstrdup("/tmp/ssh-x/agent.1") : NULL,
+		.ssh_key = one_of(keys),
+		.ssh_keys = *keys != '\0',
+		.ssh_identity = one_of(*keys ? "/home/jane/.ssh/100% \"mine\"" : ""),
+		.ssh_identities = *keys != '\0',
 	};
 }
 
@@ -179,6 +207,14 @@ static void test_what_is_not_possible(void **state)
 		  "firmware.legacyBIOS: true" },
 		{ "# facts: firmware=none\narch: aarch64\nimages: [{location: /i, arch: aarch64}]\n",
 		  "for aarch64 guests here: install it (Debian: qemu-efi-aarch64, Homebrew: qemu)" },
+		{ IMAGE "mountType: virtiofs\nmounts: [{location: /a}]\n", "mountType: virtiofs needs virtiofsd, which is not installed" },
+		{ "# facts: virtiofsd=/usr/lib/qemu/virtiofsd\n" IMAGE "mountType: virtiofs\nmounts: [{location: /a}]\n",
+		  "mountType: virtiofs: /usr/lib/qemu/virtiofsd can be run by root only" },
+		{ "# facts: virtiofsd=/opt/virtiofsd-1.0\n" IMAGE
+		  "mountType: virtiofs\nmounts: [{location: /a, writable: true}, {location: /b}]\n",
+		  "mounts[1]: /opt/virtiofsd-1.0 cannot keep it read-only" },
+		{ IMAGE "mounts: [{location: /a, mountPoint: '{{.Nothing}}'}]\n",
+		  "mounts[0]: /a cannot be mounted at {{.Nothing}}: both must be absolute paths" },
 		{ "# facts: firmware=none\narch: aarch64\nimages: [{location: /i, arch: aarch64}]\n"
 		  "firmware: {legacyBIOS: true}\n", "no UEFI firmware" },
 	};
@@ -208,6 +244,24 @@ static void test_socket_path_too_long(void **state)
 	assert_non_null(strstr(e.msg, "bytes"));
 }
 
+static void test_too_many_mounts(void **state)
+{
+	auto_buf yaml = BUF_INIT(1 << 16);
+	struct err e = { 0 };
+	struct plan p;
+
+	(void)state;
+	assert_int_equal(buf_adds(&yaml, IMAGE "mounts:\n"), 0);
+	for (int i = 0; i < PLAN_MOUNT_MAX; i++)
+		assert_int_equal(buf_addf(&yaml, "- {location: /proc, mountPoint: /m/%d}\n", i), 0);
+	assert_int_equal(make("t", yaml.data, &p, &e), 0);
+	assert_int_equal(p.mounts, PLAN_MOUNT_MAX);
+	plan_free(&p);
+	assert_int_equal(buf_adds(&yaml, "- location: /proc\n"), 0);
+	assert_int_equal(make("t", yaml.data, &p, &e), -1);
+	assert_string_equal(e.msg, "mounts: at most 32 are possible");
+}
+
 static void test_settings_text(void **state)
 {
 	struct err e = { 0 };
@@ -232,21 +286,22 @@ static void test_kernel_arguments(void **state)
 	static const struct {
 		const char *yaml, *cmdline;
 	} rows[] = {
-		{ KERNEL(""), "console=ttyS0 quiet psi=1 panic=-1 rdinit=/lima/init no_timer_check" },
-		{ KERNEL("a  b=c\td "), "a b=c d console=ttyS0 quiet psi=1 panic=-1 rdinit=/lima/init no_timer_check" },
+		{ KERNEL(""), "console=ttyS0 quiet psi=1 panic=-1 rdinit=/lima/init no_timer_check tsc=reliable" },
+		{ KERNEL("a  b=c\td "), "a b=c d console=ttyS0 quiet psi=1 panic=-1 rdinit=/lima/init no_timer_check tsc=reliable" },
 		{ KERNEL("x=\"a b\" root=/dev/sda1"),
-		  "x=\"a b\" root=/dev/sda1 console=ttyS0 quiet psi=1 panic=-1 no_timer_check norandmaps" },
-		{ KERNEL("x=\"root=/no\""), "x=\"root=/no\" console=ttyS0 quiet psi=1 panic=-1 rdinit=/lima/init no_timer_check" },
+		  "x=\"a b\" root=/dev/sda1 console=ttyS0 quiet psi=1 panic=-1 no_timer_check tsc=reliable norandmaps" },
+		{ KERNEL("x=\"root=/no\""),
+		  "x=\"root=/no\" console=ttyS0 quiet psi=1 panic=-1 rdinit=/lima/init no_timer_check tsc=reliable" },
 		{ KERNEL("root=/a console=ttyS0,9600n8 console=ttyS1 quiet psi=0"),
-		  "root=/a console=ttyS0,9600n8 console=ttyS1 quiet psi=0 panic=-1 no_timer_check norandmaps" },
+		  "root=/a console=ttyS0,9600n8 console=ttyS1 quiet psi=0 panic=-1 no_timer_check tsc=reliable norandmaps" },
 		{ KERNEL("root=/a") "guest: {kernelArgs: [root=/b, ro, quiet, console=ttyS0]}\n",
-		  "psi=1 panic=-1 no_timer_check norandmaps root=/b ro quiet console=ttyS0" },
+		  "psi=1 panic=-1 no_timer_check tsc=reliable norandmaps root=/b ro quiet console=ttyS0" },
 		{ KERNEL("root=/a norandmaps") "guest: {kernelArgs: [quiet, psi, panic=1, console=ttyS0]}\n",
-		  "root=/a norandmaps no_timer_check quiet psi panic=1 console=ttyS0" },
+		  "root=/a norandmaps no_timer_check tsc=reliable quiet psi panic=1 console=ttyS0" },
 		{ KERNEL("rdinit=/other root=/a") "guest: {init: lean}\n",
-		  "root=/a console=ttyS0 quiet psi=1 panic=-1 rdinit=/lima/init no_timer_check" },
+		  "root=/a console=ttyS0 quiet psi=1 panic=-1 rdinit=/lima/init no_timer_check tsc=reliable" },
 		{ KERNEL("psi") "tuning: {initOnFree: true}\n",
-		  "psi console=ttyS0 quiet panic=-1 rdinit=/lima/init no_timer_check init_on_free=1" },
+		  "psi console=ttyS0 quiet panic=-1 rdinit=/lima/init no_timer_check tsc=reliable init_on_free=1" },
 	};
 
 	(void)state;
@@ -272,9 +327,10 @@ static void test_arguments_of_the_guests_loader(void **state)
 	} rows[] = {
 		{ DISK, NULL, NULL, NULL },
 		{ DISK "tuning: {skipBootMenu: true}\n", NULL, NULL, NULL },
-		{ DISK "tuning: {initOnFree: true}\n", "true", "console=ttyS0 quiet psi=1 panic=-1 no_timer_check init_on_free=1", "" },
+		{ DISK "tuning: {initOnFree: true}\n", "true",
+		  "console=ttyS0 quiet psi=1 panic=-1 no_timer_check tsc=reliable init_on_free=1", "" },
 		{ DISK "guest: {kernelArgs: [nomodeset, psi=0, console=tty0]}\n", "true",
-		  "console=ttyS0 quiet panic=-1 no_timer_check", "nomodeset psi=0 console=tty0" },
+		  "console=ttyS0 quiet panic=-1 no_timer_check tsc=reliable", "nomodeset psi=0 console=tty0" },
 		{ DISK "plain: true\nguest: {kernelArgs: [nomodeset]}\n", NULL, NULL, NULL },
 		{ ISO "guest: {kernelArgs: [nomodeset]}\n", NULL, NULL, NULL },
 		{ KERNEL("root=/a") "guest: {kernelArgs: [nomodeset]}\n", NULL, NULL, NULL },
@@ -377,6 +433,7 @@ static void test_machine_text(void **state)
 		{ IMAGE "env: {A: b}\n", true },
 		{ IMAGE "memory: 3GiB\n", false },
 		{ IMAGE "cpus: 3\n", false },
+		{ IMAGE "mounts: [{location: /a}]\n", false },
 		{ IMAGE "tuning: {initOnFree: true}\n", false },
 		{ IMAGE "vmOpts: {qemu: {cpuType: {x86_64: max}}}\n", false },
 		{ "images: [{location: /i, arch: x86_64}]\nguest: {init: openrc}\n", false },
@@ -416,6 +473,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_golden_plans, tmp_dir_make, tmp_dir_remove),
 		cmocka_unit_test(test_what_is_not_possible),
 		cmocka_unit_test(test_socket_path_too_long),
+		cmocka_unit_test(test_too_many_mounts),
 		cmocka_unit_test(test_settings_text),
 		cmocka_unit_test(test_kernel_arguments),
 		cmocka_unit_test(test_arguments_of_the_guests_loader),

@@ -43,7 +43,7 @@ static void test_good(void **state)
 	assert_string_equal(p.name, "box");
 	assert_int_equal(p.accel, PLAN_KVM);
 	assert_int_equal(p.memory, 4ull << 30);
-	assert_int_equal(p.rules, 9);
+	assert_int_equal(p.rules, 10);
 	assert_int_equal(p.rule[1].host_first, 8080);
 	plan_free(&p);
 	assert_null(p.name);

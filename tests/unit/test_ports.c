@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
@@ -16,8 +17,21 @@
 #include <unistd.h>
 
 #include "guestagent/ports.h"
+#include "lib/clock.h"
 
 static struct ap_ports changes;
+
+/* In place of libc's: the kernel refuses the list of sockets. */
+static bool no_dumps;
+
+ssize_t send(int fd, const void *p, size_t n, int flags)
+{
+	if (no_dumps) {
+		errno = ENOBUFS;
+		return -1;
+	}
+	return sendto(fd, p, n, flags, NULL, 0);
+}
 
 static int bound(int family, int type)
 {
@@ -31,6 +45,19 @@ static int bound(int family, int type)
 	else
 		assert_int_equal(bind(fd, (struct sockaddr *)&four, sizeof(four)), 0);
 	return fd;
+}
+
+/* A UDP socket on a port that is asked for by its number, one of those the kernel may choose when chosen. */
+static int bound_udp(bool chosen, uint16_t *port)
+{
+	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	for (*port = chosen ? 45000 : 20000;; ++*port) {
+		sa.sin_port = htons(*port);
+		if (bind(fd, (struct sockaddr *)&sa, sizeof(sa)) == 0)
+			return fd;
+	}
 }
 
 static uint16_t port_of(int fd)
@@ -99,14 +126,13 @@ static void tells_tcp_when_it_listens_not_when_it_binds(void **state)
 	ports_free(p);
 }
 
-static void tells_udp(void **state)
+static void told_udp(bool chosen)
 {
 	struct err e = { 0 };
 	struct ports *p = fresh();
-	int fd = bound(AF_INET, SOCK_DGRAM);
-	uint16_t port = port_of(fd);
+	uint16_t port;
+	int fd = bound_udp(chosen, &port);
 
-	(void)state;
 	wait_event(p);
 	assert_int_equal(ports_scan(p, &changes, &e), 0);
 	assert_int_equal(change_of(AP_UDP, port, 4), 1);
@@ -117,6 +143,110 @@ static void tells_udp(void **state)
 		assert_int_equal(ports_scan(p, &changes, &e), 0);
 	while (change_of(AP_UDP, port, 4) != 0 && ports_interval(p) >= 0);
 	assert_int_equal(change_of(AP_UDP, port, 4), 0);
+	ports_free(p);
+}
+
+static void tells_udp(void **state)
+{
+	(void)state;
+	told_udp(false);
+	told_udp(true);
+}
+
+/* As a resolver has one for each question. */
+static void a_udp_client_is_not_told(void **state)
+{
+	struct err e = { 0 };
+	struct ports *p = fresh();
+	int four = bound(AF_INET, SOCK_DGRAM), six = bound(AF_INET6, SOCK_DGRAM), server;
+	uint16_t port;
+
+	(void)state;
+	server = bound_udp(true, &port);
+	wait_event(p);
+	assert_int_equal(ports_scan(p, &changes, &e), 0);
+	assert_int_equal(change_of(AP_UDP, port, 4), 1);
+	assert_int_equal(change_of(AP_UDP, port_of(four), 4), -1);
+	assert_int_equal(change_of(AP_UDP, port_of(six), 6), -1);
+	close(four);
+	close(six);
+	close(server);
+	ports_free(p);
+}
+
+/* Whether a port was asked for by its number is not known of what was bound before; a server stays, a client goes. */
+static void a_udp_server_that_was_there_before_is_told_later(void **state)
+{
+	struct err e = { 0 };
+	uint16_t port;
+	int server = bound_udp(true, &port), client = bound(AF_INET, SOCK_DGRAM), told = -1, ms;
+	uint16_t other = port_of(client);
+	struct ports *p = fresh();
+
+	(void)state;
+	ports_forget(p);
+	assert_int_equal(ports_scan(p, &changes, &e), 0);
+	assert_int_equal(change_of(AP_UDP, port, 4), -1);
+	close(client);
+	while (told < 0 && (ms = ports_interval(p)) >= 0) {
+		struct pollfd pfd = { .fd = ports_fd(p), .events = POLLIN };
+
+		poll(&pfd, 1, ms);
+		assert_int_equal(ports_scan(p, &changes, &e), 0);
+		assert_int_equal(change_of(AP_UDP, other, 4), -1);
+		told = change_of(AP_UDP, port, 4);
+	}
+	assert_int_equal(told, 1);
+	close(server);
+	ports_free(p);
+}
+
+static void a_review_that_fails_is_not_made_at_once_again(void **state)
+{
+	struct err e = { 0 };
+	uint16_t port;
+	int server = bound_udp(true, &port);
+	struct ports *p = fresh();
+	int64_t due = clock_ms() + 2600;
+
+	(void)state;
+	no_dumps = true;
+	while (clock_ms() < due) {
+		struct pollfd pfd = { .fd = ports_fd(p), .events = POLLIN };
+
+		poll(&pfd, 1, ports_interval(p));
+		if (ports_interval(p))
+			continue;
+		assert_int_equal(ports_scan(p, &changes, &e), -1);
+		assert_true(ports_interval(p) > 0);
+	}
+	no_dumps = false;
+	close(server);
+	ports_free(p);
+}
+
+/* Servers by their number, but gone before anybody looked. */
+static void short_lived_udp_sockets_are_no_reason_to_look(void **state)
+{
+	struct ports *p = fresh();
+	bool quiet = false;
+
+	(void)state;
+	/* Other programs of this machine may bind just then, but not each time. */
+	for (int i = 0; i < 20 && !quiet; i++) {
+		uint16_t port;
+
+		close(bound_udp(true, &port));
+		wait_event(p);
+		quiet = ports_interval(p) == -1;
+		while (ports_interval(p) >= 0) {
+			struct err e;
+
+			assert_true(ports_scan(p, &changes, &e) >= 0);
+		}
+	}
+	assert_true(quiet);
+	assert_false(ports_pending(p));
 	ports_free(p);
 }
 
@@ -225,6 +355,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tells_tcp_when_it_listens_not_when_it_binds),
 		cmocka_unit_test(tells_udp),
+		cmocka_unit_test(a_udp_client_is_not_told),
+		cmocka_unit_test(a_udp_server_that_was_there_before_is_told_later),
+		cmocka_unit_test(a_review_that_fails_is_not_made_at_once_again),
+		cmocka_unit_test(short_lived_udp_sockets_are_no_reason_to_look),
 		cmocka_unit_test(accepts_and_connections_are_no_event),
 		cmocka_unit_test(listeners_of_other_namespaces_are_no_event),
 		cmocka_unit_test(more_changes_than_fit_come_in_pieces),

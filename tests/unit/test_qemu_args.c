@@ -15,6 +15,7 @@
 #include "lib/io.h"
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
+#include "limactl-c/driver/common.h"
 #include "limactl-c/driver/qemu_args.h"
 
 static char *joined(const struct plan *p, bool incoming)
@@ -24,7 +25,7 @@ static char *joined(const struct plan *p, bool incoming)
 
 	for (size_t i = 0; argv[i]; i++)
 		assert_int_equal(buf_addf(&b, "%s\n", argv[i]), 0);
-	qemu_args_free(argv);
+	vm_args_free(argv);
 	return b.data;
 }
 

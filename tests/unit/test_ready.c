@@ -12,9 +12,9 @@ static int changes;
 static char docker[] = "/x/docker.sock", docker2[] = "/x/sub/docker.sock", other[] = "/x/other.sock";
 static char guest_docker[] = "/run/docker.sock", guest_other[] = "/run/other.sock";
 static struct plan_socket sockets[3] = {
-	{ docker, guest_docker },
-	{ other, guest_other },
-	{ docker2, guest_docker },
+	{ .host_path = docker, .guest_path = guest_docker },
+	{ .host_path = other, .guest_path = guest_other },
+	{ .host_path = docker2, .guest_path = guest_docker },
 };
 static struct plan plan = { .socket = sockets };
 
@@ -172,8 +172,7 @@ static void each_docker_sock_must_answer(void **state)
 	p.mode = PEER_ANSWER;
 	p.first_answer = "HTTP/1.1 503 Service Unavailable\r\n\r\n";
 	p.answer = "HTTP/1.0 200 OK\r\n\r\nOK";
-	guest_connect(p.guest);
-	peer_run(&p, peer_is_up);
+	peer_link(&p);
 	ready_machine(r);
 	ready_agent(r, false);
 	assert_int_equal(p.opened, 0);
@@ -192,8 +191,7 @@ static void no_more_questions_after_the_end(void **state)
 	(void)state;
 	begin(1);
 	p.mode = PEER_REFUSE;
-	guest_connect(p.guest);
-	peer_run(&p, peer_is_up);
+	peer_link(&p);
 	ready_machine(r);
 	ready_agent(r, false);
 	boot(AP_BOOT_DONE);

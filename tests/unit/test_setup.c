@@ -1,4 +1,7 @@
 /* Steps of `agent setup` on a folder that stands for the guest's root. */
+#include <signal.h>
+#include <stdio.h>
+
 #include "guestagent/trouble.h"
 #include "tests/unit/setup_root.h"
 
@@ -83,6 +86,45 @@ static void test_trouble_is_one_line_that_fits(void **state)
 	assert_string_equal(text_of(RUN_DIR "/trouble/disk none"), "the machine has no disk with the serial number no such number\n");
 }
 
+/* --- programs --- */
+
+static void test_a_failed_program_says_why(void **state)
+{
+	static const struct {
+		const char *script, *message;
+	} rows[] = {
+		{ "exit 3", "sh ended with exit code 3" },
+		{ "echo first >&2; echo 'the disk is in use' >&2; exit 1", "sh ended with exit code 1: the disk is in use" },
+		{ "head -c 9000 /dev/zero | tr '\\0' x >&2; printf '\\nlast' >&2; exit 1", "sh ended with exit code 1: last" },
+		{ "echo last words >&2; kill -9 $$", "sh was killed by signal 9: last words" },
+		{ "echo by name >/dev/stderr; exit 1", "sh ended with exit code 1: by name" },
+		{ "echo above >&2; exec 2>&-; exit 1", "sh ended with exit code 1: above" },
+	};
+	struct err e = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const char *const argv[] = { "sh", "-c", rows[i].script, NULL };
+
+		assert_int_equal(su_run(argv, &e), -1);
+		assert_string_equal(e.msg, rows[i].message);
+	}
+	assert_int_equal(su_run((const char *const[]){ "sh", "-c", "echo noise >&2", NULL }, &e), 0);
+}
+
+/* What it leaves running has its standard error still. */
+static void test_who_lives_on_is_not_waited_for(void **state)
+{
+	const char *const argv[] = { "sh", "-c", "sleep 60 & echo $! >&2; exit 1", NULL };
+	struct err e = { 0 };
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(su_run(argv, &e), -1);
+	assert_int_equal(sscanf(e.msg, "sh ended with exit code 1: %d", &pid), 1);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+}
+
 /* --- host name and environment --- */
 
 static void test_hostname(void **state)
@@ -121,6 +163,25 @@ static void test_environment_is_quoted(void **state)
 	assert_null(strstr(text_of(RUN_DIR "/profile"), "BAD"));
 	assert_non_null(strstr(text_of(RUN_DIR "/setup.warnings"), "1BAD"));
 	assert_non_null(strstr(text_of("/etc/profile.d/90-lima.sh"), RUN_DIR "/profile"));
+}
+
+/* The host's proxies, at a boot with them and the next one without. */
+static void test_environment_goes_with_its_settings(void **state)
+{
+	struct err e;
+
+	(void)state;
+	put("/etc/environment", "MINE=1\n", 0644);
+	set("env.https_proxy", "http://10.0.2.2:3128");
+	assert_int_equal(setup_environment(&su, &e), 0);
+	assert_non_null(strstr(text_of("/etc/environment"), "https_proxy=http://10.0.2.2:3128\n"));
+	assert_string_equal(text_of(RUN_DIR "/services.env"), "https_proxy='http://10.0.2.2:3128'\n");
+	settings.count = 0;
+	assert_int_equal(setup_environment(&su, &e), 0);
+	assert_string_equal(text_of("/etc/environment"), "MINE=1\n");
+	assert_string_equal(text_of(RUN_DIR "/services.env"), "");
+	assert_string_equal(text_of(RUN_DIR "/environment"), "");
+	assert_null(strstr(text_of(RUN_DIR "/profile"), "proxy"));
 }
 
 /* --- user --- */
@@ -163,6 +224,59 @@ static void test_user_comes_before_one_with_the_same_number(void **state)
 		assert_int_equal(stat(at("/home/alice.linux"), &st), 0);
 		assert_int_equal(st.st_uid, geteuid() ? geteuid() : 1000);
 	}
+}
+
+/* Into the user's own file, what stands there already stays. */
+static void test_ssh_keys_are_added_once(void **state)
+{
+	struct stat st;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(chmod(root, 0755), 0);
+	set("user.name", "alice");
+	set("user.uid", "1000");
+	set("user.home", "/home/alice.linux");
+	set("ssh.key.00", "ssh-ed25519 AAAA lima");
+	set("ssh.key.01", "ssh-rsa BBBB");
+	assert_int_equal(setup_user(&su, &e), 0);
+	for (int twice = 0; twice < 2; twice++) {
+		assert_int_equal(setup_ssh_keys(&su, &e), 0);
+		assert_string_equal(text_of("/home/alice.linux/.ssh/authorized_keys"), "ssh-ed25519 AAAA lima\nssh-rsa BBBB\n");
+	}
+	assert_int_equal(mode_of("/home/alice.linux/.ssh"), 0700);
+	assert_int_equal(mode_of("/home/alice.linux/.ssh/authorized_keys"), 0600);
+	assert_int_equal(stat(at("/home/alice.linux/.ssh/authorized_keys"), &st), 0);
+	assert_int_equal(st.st_uid, geteuid() ? geteuid() : 1000);
+	put("/home/alice.linux/.ssh/authorized_keys", "ssh-rsa BBBB\nssh-rsa mine", 0644);
+	assert_int_equal(chown(at("/home/alice.linux/.ssh/authorized_keys"), st.st_uid, st.st_gid), 0);
+	assert_int_equal(setup_ssh_keys(&su, &e), 0);
+	assert_string_equal(text_of("/home/alice.linux/.ssh/authorized_keys"),
+			    "ssh-rsa BBBB\nssh-rsa mine\nssh-ed25519 AAAA lima\n");
+	assert_int_equal(mode_of("/home/alice.linux/.ssh/authorized_keys"), 0644);
+}
+
+/* We are root, the folder is the user's: a link there must not lead us to what is not. */
+static void test_ssh_keys_go_nowhere_else(void **state)
+{
+	struct err e;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(chmod(root, 0755), 0);
+	put("/etc/secret", "root's\n", 0644);
+	set("user.name", "alice");
+	set("user.uid", "1000");
+	set("user.home", "/home/alice.linux");
+	set("ssh.key.00", "ssh-ed25519 AAAA lima");
+	assert_int_equal(setup_user(&su, &e), 0);
+	assert_int_equal(mkdir(at("/home/alice.linux/.ssh"), 0700), 0);
+	assert_int_equal(chown(at("/home/alice.linux/.ssh"), 1000, 1000), 0);
+	assert_int_equal(symlink(at("/etc/secret"), at("/home/alice.linux/.ssh/authorized_keys")), 0);
+	assert_int_equal(setup_ssh_keys(&su, &e), -1);
+	assert_non_null(strstr(e.msg, "Permission denied"));
+	assert_string_equal(text_of("/etc/secret"), "root's\n");
 }
 
 static void test_settings_win_over_an_entry_of_that_name(void **state)
@@ -266,6 +380,46 @@ static void test_engine_is_linked_where_nothing_is(void **state)
 	}
 }
 
+/* A clone: the keys go first and the id is written last; an instance that is none keeps all. */
+static void test_identity(void **state)
+{
+	static const char id[] = "0123456789abcdef0123456789abcdef";
+	struct err e;
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(su_mkdirs(&su, "/etc/ssh", 0755, &e), 0);
+	put("/etc/machine-id", "of another\n", 0444);
+	put("/etc/ssh/ssh_host_ed25519_key", "secret", 0600);
+	put("/etc/ssh/ssh_host_ed25519_key.pub", "public", 0644);
+	put("/etc/ssh/ssh_config", "", 0644);
+	assert_int_equal(symlink("../../../etc/machine-id", (su_mkdirs(&su, "/var/lib/dbus", 0755, &e), at("/var/lib/dbus/machine-id"))), 0);
+	assert_int_equal(setup_identity(&su, &e), 0);
+	assert_int_equal(access(at("/etc/ssh/ssh_host_ed25519_key"), F_OK), 0);
+	set("machineId", id);
+	assert_int_equal(setup_identity(&su, &e), 0);
+	assert_string_equal(text_of("/etc/machine-id"), "0123456789abcdef0123456789abcdef\n");
+	assert_int_equal(access(at("/etc/ssh/ssh_host_ed25519_key"), F_OK), -1);
+	assert_int_equal(access(at("/etc/ssh/ssh_host_ed25519_key.pub"), F_OK), -1);
+	assert_int_equal(access(at("/etc/ssh/ssh_config"), F_OK), 0);
+	assert_int_equal(lstat(at("/var/lib/dbus/machine-id"), &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	/* It is what it is told to be: the keys it has made since are its own. */
+	put("/etc/ssh/ssh_host_ed25519_key", "mine", 0600);
+	assert_int_equal(setup_identity(&su, &e), 0);
+	assert_string_equal(text_of("/etc/ssh/ssh_host_ed25519_key"), "mine");
+	settings.count = 0;
+	set("machineId", "0123; reboot");
+	assert_int_equal(setup_identity(&su, &e), -1);
+	/* With cloud-init the keys are its business. */
+	settings.count = 0;
+	set("init", "cloud");
+	set("machineId", "fedcba9876543210fedcba9876543210");
+	assert_int_equal(setup_identity(&su, &e), 0);
+	assert_string_equal(text_of("/etc/machine-id"), "fedcba9876543210fedcba9876543210\n");
+	assert_string_equal(text_of("/etc/ssh/ssh_host_ed25519_key"), "mine");
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
@@ -276,12 +430,18 @@ int main(void)
 		T(test_block_that_is_there_changes_nothing),
 		T(test_warning_is_one_line),
 		T(test_trouble_is_one_line_that_fits),
+		T(test_a_failed_program_says_why),
+		T(test_who_lives_on_is_not_waited_for),
+		T(test_identity),
 		T(test_hostname),
 		T(test_bad_hostname_is_refused),
 		T(test_environment_is_quoted),
+		T(test_environment_goes_with_its_settings),
 		T(test_root_needs_no_account),
 		T(test_user_comes_before_one_with_the_same_number),
 		T(test_settings_win_over_an_entry_of_that_name),
+		T(test_ssh_keys_are_added_once),
+		T(test_ssh_keys_go_nowhere_else),
 		T(test_sudo_can_be_refused),
 		T(test_names_that_would_say_more_are_refused),
 		T(test_engine_is_linked_where_nothing_is),

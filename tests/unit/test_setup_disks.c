@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "guestagent/setup_disks.h"
@@ -78,6 +79,31 @@ static void test_blank(void **state)
 	assert_int_equal(disks_is_blank(path, &e), 1);
 }
 
+/* As systemd-udevd asks before it looks at a disk. */
+static bool may_be_looked_at(const char *path)
+{
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	return flock(fd, LOCK_SH | LOCK_NB) == 0;
+}
+
+static void test_a_held_disk_is_left_alone(void **state)
+{
+	auto_free char *path = xasprintf("%s/disk", (char *)*state);
+	struct err e = { 0 };
+	int held;
+
+	assert_int_equal(disks_hold(path), -1);
+	assert_int_equal(fs_write_atomic(path, "x", 1, 0644, &e), 0);
+	assert_true(may_be_looked_at(path));
+	held = disks_hold(path);
+	assert_true(held >= 0);
+	assert_false(may_be_looked_at(path));
+	close(held);
+	assert_true(may_be_looked_at(path));
+}
+
 static void test_args(void **state)
 {
 	char args[] = "-i\nsize=512\n-q";
@@ -95,6 +121,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_found_by_serial, tmp_dir_make, tmp_dir_remove),
 		cmocka_unit_test(test_labels_fit),
 		cmocka_unit_test_setup_teardown(test_blank, tmp_dir_make, tmp_dir_remove),
+		cmocka_unit_test_setup_teardown(test_a_held_disk_is_left_alone, tmp_dir_make, tmp_dir_remove),
 		cmocka_unit_test(test_args),
 	};
 

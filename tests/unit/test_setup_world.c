@@ -93,8 +93,8 @@ static void test_lease(void **state)
 	(void)state;
 	assert_int_equal(lease(&l, whole, &e), 0);
 	assert_string_equal(l.card, "eth0");
-	assert_true(is_address(l.address, "192.168.64.7") && is_address(l.mask, "255.255.255.0"));
-	assert_true(is_address(l.router, "192.168.64.1"));
+	assert_true(is_address(l.net.address, "192.168.64.7") && is_address(l.net.mask, "255.255.255.0"));
+	assert_true(is_address(l.net.gateway, "192.168.64.1"));
 	assert_int_equal(l.dns_count, 2);
 	put("/etc/resolv.conf", "search example.org\n", 0644);
 	assert_int_equal(dhcp_name_servers(&su, &l, &e), 0);
@@ -107,7 +107,7 @@ static void test_lease(void **state)
 	assert_non_null(strstr(text_of("/etc/resolv.conf"), "nameserver 192.0.2.1\n"));
 	settings.count = 0;
 	assert_int_equal(lease(&l, least, &e), 0);
-	assert_true(!l.router.s_addr && !l.dns_count);
+	assert_true(!l.net.gateway.s_addr && !l.dns_count);
 	assert_int_equal(dhcp_name_servers(&su, &l, &e), 0); /* those of before stay */
 	assert_non_null(strstr(text_of("/etc/resolv.conf"), "nameserver 192.0.2.1\n"));
 }

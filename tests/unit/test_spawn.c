@@ -10,13 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "lib/buf.h"
+#include "lib/cleanup.h"
 #include "lib/io.h"
+#include "limactl-c/base/mem.h"
 
 static char folder[] = "/tmp/spawn-XXXXXX";
 static char log_path[64];
@@ -227,6 +231,41 @@ static void test_child_outlives(void **state)
 	unlink(log_path);
 }
 
+/* Two programs are started for a third, in a process that is then killed: before the third, they end; after it, they stay. */
+static void check_for_next(bool third)
+{
+	int ends[2], status;
+	pid_t user;
+	struct pollfd p;
+
+	assert_int_equal(pipe(ends), 0);
+	user = fork();
+	if (user == 0) {
+		struct err e = { 0 };
+		struct spawner *sp = spawner_new(&e);
+		struct spawn s = { .argv = sh("exec sleep 20"), .fd = { ends[1] }, .fds = 1, .new_session = true, .for_next = true };
+		struct spawn next = { .argv = (const char *const[]){ "true", NULL }, .new_session = true };
+
+		if (spawner_start(sp, &s, &e) < 0 || spawner_start(sp, &s, &e) < 0 || (third && spawner_start(sp, &next, &e) < 0))
+			_exit(1);
+		raise(SIGKILL);
+	}
+	close(ends[1]);
+	assert_int_equal(waitpid(user, &status, 0), user);
+	assert_true(WIFSIGNALED(status));
+	p = (struct pollfd){ .fd = ends[0], .events = POLLIN };
+	/* Its end is when the last of both has ended. */
+	assert_int_equal(poll(&p, 1, third ? 300 : 10000), third ? 0 : 1);
+	close(ends[0]);
+}
+
+static void test_for_next(void **state)
+{
+	(void)state;
+	check_for_next(false);
+	check_for_next(true);
+}
+
 static void test_spawner_gone(void **state)
 {
 	struct err e = { 0 };
@@ -270,6 +309,31 @@ static void test_new_net(void **state)
 	buf_free(&own);
 }
 
+static void test_readonly(void **state)
+{
+	auto_free char *sub = xasprintf("%s/sub", folder), *file = xasprintf("%s/file", sub);
+	auto_free char *script = xasprintf("cd %s && ! touch file && ! touch sub/file && touch /tmp/spawn-probe", folder);
+	struct buf out = BUF_INIT(4096);
+	struct err e = { 0 };
+	struct spawn s = { .argv = (const char *const[]){ "sh", "-c", script, NULL }, .readonly = folder };
+
+	(void)state;
+	if (geteuid() != 0)
+		return;
+	assert_int_equal(mkdir(sub, 0700), 0);
+	assert_int_equal(mount("none", sub, "tmpfs", 0, "size=64k"), 0); /* what is mounted in it too */
+	if (spawn_run(&s, &out, &e) != 0)
+		fail_msg("%s", e.msg);
+	assert_int_equal(unlink("/tmp/spawn-probe"), 0);
+	assert_int_equal(mkdir(file, 0700), 0); /* nobody else is concerned */
+	assert_int_equal(umount2(sub, MNT_DETACH), 0);
+	assert_int_equal(rmdir(sub), 0);
+	s.readonly = "/no/such/folder";
+	assert_int_equal(spawn_run(&s, &out, &e), -1);
+	assert_non_null(strstr(e.msg, "read-only"));
+	buf_free(&out);
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -293,7 +357,9 @@ int main(void)
 		cmocka_unit_test(test_exec_failure),	    cmocka_unit_test(test_descriptors),
 		cmocka_unit_test(test_env_and_signals),	    cmocka_unit_test(test_log_appends),
 		cmocka_unit_test(test_spawner),		    cmocka_unit_test(test_child_outlives),
+		cmocka_unit_test(test_for_next),
 		cmocka_unit_test(test_spawner_gone),	    cmocka_unit_test(test_new_net),
+		cmocka_unit_test(test_readonly),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

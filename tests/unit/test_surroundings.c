@@ -5,6 +5,10 @@
 #include "limactl-c/plan/parts.h"
 #include "limactl-c/plan/proxy.h"
 
+/* What is appended to no_proxy: the guest, the host, the host's names. */
+#define NAMES "host.lima.internal,host.docker.internal,gateway.docker.internal"
+#define OWN "10.0.2.15,10.0.2.2," NAMES
+
 #define FAKE "vmType: fake\nimages: [{location: /dev/null}]\n"
 
 static void proxies_as_the_guest_reaches_them(void **state)
@@ -15,6 +19,7 @@ static void proxies_as_the_guest_reaches_them(void **state)
 		{ "http://LocalHost", "http://gw" },
 		{ "http://user:p@ss@127.1.2.3:80/", "http://user:p@ss@gw:80/" },
 		{ "socks5://[::1]:1080", "socks5://gw:1080" },
+		{ "socks5h://me:s%40crt@localhost:1080/", "socks5h://me:s%40crt@gw:1080/" },
 		{ "http://proxy.localhost:1", "http://gw:1" },
 		{ "127.0.0.1:3128", "gw:3128" },
 		{ "http://proxy.example:3128", "http://proxy.example:3128" },
@@ -85,20 +90,50 @@ static void proxies_are_passed_on(void **state)
 			{ (char *)"HTTP_PROXY", (char *)"http://other:2" },
 			{ (char *)"HTTPS_PROXY", (char *)"http://[::1]:3" },
 			{ (char *)"FTP_PROXY", (char *)"" },
+			{ (char *)"ALL_PROXY", (char *)"socks5://localhost:4" },
 		},
-		.proxies = 5,
+		.proxies = 6,
 	};
 
 	(void)state;
 	expect("env: {http_proxy: 'http://mine', ftp_proxy: 'x', A: b}", &h,
 	       ALL("env.http_proxy=http://10.0.2.2:1\n", "env.HTTP_PROXY=http://10.0.2.2:1\n",
-		   "env.no_proxy=127.0.0.1,localhost\n", "env.NO_PROXY=127.0.0.1,localhost\n",
+		   "env.no_proxy=127.0.0.1,localhost,::1," OWN "\n", "env.NO_PROXY=127.0.0.1,localhost,::1," OWN "\n",
+		   "env.all_proxy=socks5://10.0.2.2:4\n", "env.ALL_PROXY=socks5://10.0.2.2:4\n",
 		   "env.https_proxy=http://10.0.2.2:3\n", "env.HTTPS_PROXY=http://10.0.2.2:3\n", "env.A=b\n",
 		   "env.ftp_proxy=x\n", "env.FTP_PROXY=x\n"),
 	       NULL);
 	expect("propagateProxyEnv: false\nenv: {http_proxy: 'http://127.0.0.1:5', HTTPS_PROXY: ''}", &h,
-	       ALL("env.http_proxy=http://10.0.2.2:5\n", "env.HTTP_PROXY=http://10.0.2.2:5\n"),
-	       ALL("no_proxy", "https_proxy", "HTTPS_PROXY", "http_proxy=http://10.0.2.2:1"));
+	       ALL("env.http_proxy=http://10.0.2.2:5\n", "env.HTTP_PROXY=http://10.0.2.2:5\n",
+		   "env.no_proxy=localhost,127.0.0.1,::1," OWN "\n"),
+	       ALL("https_proxy", "HTTPS_PROXY", "all_proxy", "http_proxy=http://10.0.2.2:1"));
+	expect("propagateProxyEnv: false", &h, ALL("hostname=lima-box\n"), ALL("proxy", "PROXY"));
+}
+
+/* no_proxy of a host with a proxy, as the guest has it. */
+static void what_is_here_needs_no_proxy(void **state)
+{
+	static const char *const rows[][2] = {
+		{ "", "localhost,127.0.0.1,::1," OWN },
+		{ "*", "*" },
+		{ "a.example", "a.example,localhost,127.0.0.1,::1," OWN },
+		{ ".corp, LOCALHOST ,10.0.2.2", ".corp, LOCALHOST ,10.0.2.2,127.0.0.1,::1,10.0.2.15," NAMES },
+		{ "notlocalhost,127.0.0.10", "notlocalhost,127.0.0.10,localhost,127.0.0.1,::1," OWN },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct plan_host h = {
+			.proxy = { { (char *)"all_proxy", (char *)"socks5://p" }, { (char *)"NO_PROXY", (char *)rows[i][0] } },
+			.proxies = 2,
+		};
+		auto_free char *lower = xasprintf("env.no_proxy=%s\n", rows[i][1]);
+		auto_free char *upper = xasprintf("env.NO_PROXY=%s\n", rows[i][1]);
+
+		expect("", &h, ALL(lower, upper), NULL);
+	}
+	/* Without a proxy it is what it was. */
+	expect("env: {no_proxy: a}", &(struct plan_host){ 0 }, ALL("env.no_proxy=a\n", "env.NO_PROXY=a\n"), NULL);
 }
 
 static void hosts_become_addresses(void **state)
@@ -155,6 +190,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(proxies_as_the_guest_reaches_them),
 		cmocka_unit_test(proxies_are_passed_on),
+		cmocka_unit_test(what_is_here_needs_no_proxy),
 		cmocka_unit_test(hosts_become_addresses),
 		cmocka_unit_test(the_rest),
 		cmocka_unit_test(zones_are_files_below_the_folder),

@@ -23,9 +23,7 @@ static bool supported(const struct cfg *c, struct buf *lines)
 static const struct {
 	const char *text, *says;
 } refused[] = {
-	{ "mounts: [{location: /proc}]", "t.yaml:2:9: mounts: " YET "remove it, or use mounts: [] (--mount-none)" },
 	{ "networks: [{lima: user-v2}]", "networks: " YET },
-	{ "mountInotify: true", "mountInotify: " YET },
 	{ "nestedVirtualization: true", "nestedVirtualization: " YET },
 	{ "tpm: true", "tpm: " YET },
 	{ "containerd: {system: true}",
@@ -39,9 +37,6 @@ static const struct {
 	  "containerd.user: needs a guest with systemd, which one that starts by our initramfs has not: write user: false" },
 	{ "containerd: {system: true, archives: [{location: /a}]}\nguest: {engineDisk: /e}",
 	  "containerd.system: guest.engineDisk brings a containerd already, which Docker uses: remove one of the two" },
-	{ "ssh: {forwardAgent: true}", "ssh.forwardAgent: " YET },
-	{ "ssh: {forwardX11: true}", "ssh.forwardX11: " YET },
-	{ "ssh: {forwardX11Trusted: true}", "ssh.forwardX11Trusted: " YET },
 	{ "audio: {device: alsa}", "audio.device: " YET },
 	{ "video: {display: vnc}", "t.yaml:2:18: video.display: " YET "write video: {display: none}" },
 	{ "provision: [{mode: ansible, playbook: /a}]", "provision[0].mode: ansible is not carried out: run" },
@@ -49,11 +44,8 @@ static const struct {
 	  "provision[0].format: only YAML and JSON files can be edited, /a is neither" },
 	{ "provision: [{mode: yq, path: /a.ini, expression: .}]",
 	  "t.yaml:2:30: provision[0].path: only YAML and JSON files can be edited, /a.ini is neither" },
-	{ "portForwards: [{guestSocket: /a, hostSocket: /b, reverse: true}]", "portForwards[0].reverse: " YET },
-	{ "portForwards: [{guestSocket: /a, hostPort: 1}]",
-	  "portForwards[0].guestSocket: a socket is forwarded only to a socket" },
-	{ "portForwards: [{guestPort: 1, hostSocket: b}]",
-	  "portForwards[0].hostSocket: a socket is forwarded only to a socket" },
+	{ "portForwards: [{guestPort: 1, hostSocket: b, proto: udp}]",
+	  "portForwards[0].proto: a socket carries no datagrams: write tcp, or no proto" },
 	{ "os: FreeBSD", "t.yaml:2:5: os: only Linux guests are possible in this version" },
 	{ "arch: s390x", "t.yaml:1:9: images: there is none for architecture s390x" },
 };
@@ -77,12 +69,10 @@ static void test_what_would_be_missed_is_refused(void **state)
 static const struct {
 	const char *text, *says;
 } warned[] = {
-	{ "hostResolver: {enabled: true}", "hostResolver.enabled: " YET },
-	{ "hostResolver: {hosts: {a.b: c, c: d}}",
-	  "warning: t.yaml:2:29: hostResolver.hosts.a.b: c is no address and no name given here: this version leaves" },
-	{ "hostResolver: {ipv6: true}", "hostResolver.ipv6: " YET },
 	{ "guestInstallPrefix: /opt", "guestInstallPrefix: " YET },
 	{ "vmOpts: {qemu: {minimumVersion: 8.0.0}}", "vmOpts.qemu.minimumVersion: " YET },
+	{ "mounts: [{location: /proc, writable: true}, {location: /sys}]\nmountInotify: true",
+	  "mounts[1].location: mountInotify cannot wake those who watch files in a read-only folder: write writable: true" },
 };
 
 static void test_what_is_done_otherwise_is_warned_of(void **state)
@@ -113,6 +103,20 @@ static void test_bios_where_there_is_none(void **state)
 					"used\n");
 }
 
+static void test_the_server_of_sshfs_is_ours(void **state)
+{
+	static const char text[] = "images: [{location: /a}]\nmountType: reverse-sshfs\n"
+				   "mounts: [{location: /proc, sshfs: {sftpDriver: openssh-sftp-server}}, {location: /sys, "
+				   "sshfs: {sftpDriver: builtin}}]\n";
+	auto_buf lines = BUF_INIT(1 << 16);
+	auto_loaded l = load_ok(text);
+
+	(void)state;
+	assert_true(supported(&l.cfg, &lines));
+	assert_string_equal(lines.data, "warning: t.yaml:3:48: mounts[0].sshfs.sftpDriver: a server of ours is used, which a guest cannot "
+					"lead out of the folder\n");
+}
+
 static void test_defaults_and_what_asks_for_nothing_are_silent(void **state)
 {
 	static const char *const texts[] = {
@@ -124,6 +128,7 @@ static void test_defaults_and_what_asks_for_nothing_are_silent(void **state)
 		"containerd: {system: true, archives: [{location: /a}]}\nguest: {init: lean}",
 		"containerd: {system: true, user: true}\nplain: true",
 		"hostResolver: {enabled: false, ipv6: false, hosts: {}}",
+		"hostResolver: {enabled: true, ipv6: true, hosts: {a.b: c, c: d}}",
 		"caCerts: {removeDefaults: false, files: [], certs: []}",
 		"hostResolver: {hosts: {a: b, B: host.lima.internal, c: '::1', d: localhost}}",
 		"caCerts: {removeDefaults: true, files: [/a], certs: [a]}\nupgradePackages: true",
@@ -131,6 +136,13 @@ static void test_defaults_and_what_asks_for_nothing_are_silent(void **state)
 		"video: {display: none}\naudio: {device: ''}",
 		"timezone: ''\nguestInstallPrefix: /usr/local\nparam: {}",
 		"mountType: 9p\nmountTypesUnsupported: [virtiofs]",
+		"mounts: [{location: /proc}]",
+		"mounts: [{location: /proc, writable: true}]\nmountInotify: true",
+		"mountInotify: true",
+		"mountType: reverse-sshfs",
+		"mounts: [{location: /proc}]\nmountType: reverse-sshfs",
+		"mounts: [{location: /proc}]\nmountTypesUnsupported: [9p]",
+		"mounts: [{location: /proc}]\nmountType: virtiofs",
 		"vmOpts: {vz: {rosetta: {enabled: true}}}",
 		"param: {a: b}\nmessage: '{{.Param.a}}'",
 		"provision: [{mode: boot, script: a}, {mode: user, script: a}, {mode: dependency, script: a}]",
@@ -159,6 +171,7 @@ int main(void)
 		cmocka_unit_test(test_what_would_be_missed_is_refused),
 		cmocka_unit_test(test_what_is_done_otherwise_is_warned_of),
 		cmocka_unit_test(test_bios_where_there_is_none),
+		cmocka_unit_test(test_the_server_of_sshfs_is_ours),
 		cmocka_unit_test(test_defaults_and_what_asks_for_nothing_are_silent),
 	};
 

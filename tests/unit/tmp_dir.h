@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "limactl-c/base/fs.h"
 #include "limactl-c/base/mem.h"
@@ -23,6 +24,17 @@ static inline int tmp_dir_remove(void **state)
 
 	free(*state);
 	return rc;
+}
+
+/* The same, and it is the working folder. */
+static inline int tmp_dir_enter(void **state)
+{
+	return tmp_dir_make(state) < 0 ? -1 : chdir(*state);
+}
+
+static inline int tmp_dir_leave(void **state)
+{
+	return chdir("/") < 0 ? -1 : tmp_dir_remove(state);
 }
 
 #endif

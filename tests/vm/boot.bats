@@ -39,6 +39,9 @@ teardown() {
 	limactl-c restart small
 	equals "$(limactl-c shell small sudo cat /root/boot-ran | wc -l)" 2
 	equals "$(limactl-c shell small sudo cat /root/system-ran | wc -l)" 2
+	# For the SSH server that somebody may install; once.
+	equals "$(limactl-c shell small stat -c '%a %U' .ssh/authorized_keys)" "600 dev"
+	equals "$(limactl-c shell small cat .ssh/authorized_keys)" "$(cat "$LIMA_HOME/_config/user.pub")"
 }
 
 # as_dev COMMAND...: as the host user dev with uid 1000, known by that name in a mount namespace of its own.

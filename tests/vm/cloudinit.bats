@@ -6,15 +6,22 @@ setup_file() {
 	OWN_HOME=$(mktemp -d /tmp/lcd.XXXX)
 	PORT=$(free_port)
 	export OWN_HOME PORT
+	eval "$(ssh-agent)" # lent to the guest
+	ssh-keygen -q -t ed25519 -N '' -C lent -f "$OWN_HOME/lent"
+	ssh-add -q "$OWN_HOME/lent"
+	export SSH_AUTH_SOCK SSH_AGENT_PID
 	"$BATS_TEST_DIRNAME/../helpers/debian-image"
 }
 teardown_file() {
+	ssh -F "$OWN_HOME/deb/ssh.config" -O exit lima-deb 2>/dev/null || true
 	LIMA_HOME=$OWN_HOME limactl-c delete -f deb >/dev/null 2>&1 || true
+	kill "$SSH_AGENT_PID" || true
 	rm -rf "$OWN_HOME"
 }
 setup() { export LIMA_HOME=$OWN_HOME; }
 
 deb() { limactl-c shell deb "$@"; }
+to_deb() { ssh -F "$LIMA_HOME/deb/ssh.config" "$@"; }
 
 # start NAME ARGUMENTS...: starts the instance and says how long that took.
 start() {
@@ -62,8 +69,14 @@ template() {
 		timezone: Europe/Berlin
 		additionalDisks: [data]
 		param: {color: dark blue}
+		mountType: virtiofs
+		mountInotify: true
+		mounts:
+		- {location: "$OWN_HOME/.shared", writable: true}
+		- {location: "$OWN_HOME/.only to read", mountPoint: "/srv/only to read"}
 		env: {TEA: oolong}
 		portForwards: [{guestPort: 8123, hostPort: $PORT}]
+		ssh: {forwardAgent: true}
 		guest: {kernelArgs: [lima.test=1]}
 		tuning: {commit: 60, skipBootMenu: true, noCloudInitHotplug: true}
 		provision:
@@ -92,10 +105,10 @@ template() {
 }
 
 @test "its GRUB is told our words and not to wait; cloud-init's hotplug and a getty without a console are off" {
-	equals "$(limactl-c list deb --json | jq -r .kernelArgs)" "console=ttyS0 quiet psi=1 panic=-1 no_timer_check lima.test=1"
+	equals "$(limactl-c list deb --json | jq -r .kernelArgs)" "console=ttyS0 quiet psi=1 panic=-1 no_timer_check tsc=reliable lima.test=1"
 	local cfg
 	cfg=$(settled cat /boot/grub/grub.cfg)
-	contains "$cfg" " ro console=tty0 console=ttyS0,115200 quiet no_timer_check lima.begin psi=1 panic=-1 lima.test=1 lima.end"
+	contains "$cfg" " ro console=tty0 console=ttyS0,115200 quiet no_timer_check lima.begin psi=1 panic=-1 tsc=reliable lima.test=1 lima.end"
 	contains "$cfg" "set timeout=0"
 	[[ $cfg != *"set timeout=2"* ]]
 	contains "$(deb cat /etc/default/grub)" GRUB_TIMEOUT=2
@@ -123,6 +136,51 @@ template() {
 	equals "$(deb systemctl is-system-running)" running
 }
 
+# Its kernel has no 9p.
+@test "folders of the host are mounted, by cloud-init and where it cannot say the name; read-only is" {
+	echo host >"$OWN_HOME/.only to read/file"
+	contains "$(deb cat /proc/mounts)" " $OWN_HOME/.shared virtiofs rw"
+	equals "$(deb sudo cat "/srv/only to read/file")" host
+	deb sudo sh -c 'echo guest >"$1/file"' sh "$OWN_HOME/.shared"
+	equals "$(cat "$OWN_HOME/.shared/file")" guest
+	run ! deb sudo sh -c 'mount -o remount,rw "$1"; echo >"$1/new"' sh "/srv/only to read"
+	equals "$(deb sudo sh -c 'tag=$(awk "/only/ { print \$1 }" /proc/mounts); umount "$1" && mkdir -p /mnt/again &&
+		mount -t virtiofs "$tag" /mnt/again && cat /mnt/again/file' sh "/srv/only to read")" host
+	run ! deb sudo sh -c 'echo >/mnt/again/file || rm /mnt/again/file || touch /mnt/again/new'
+	equals "$(ls "$OWN_HOME/.only to read")" file
+	deb sudo umount /mnt/again
+}
+
+@test "changes on the host wake who watches a folder or a file of virtiofs; what the guest changes comes once" {
+	local shared=$OWN_HOME/.shared
+	gcc -O1 -static -o "$shared/watch" tests/helpers/watch.c
+	mkdir "$shared/ev"
+	echo >"$shared/ev/f"
+	deb sudo ls "$shared/ev"
+	listen limactl-c shell deb sudo "$shared/watch" "$shared/ev" "$shared/ev/f"
+	touch "$shared/ev/first" # whatever was under way is told by now
+	hears "MODIFY first"
+	echo >>"$shared/ev/f"
+	hears "MODIFY f"
+	deb sudo sh -c 'echo >>"$1/ev/f"' sh "$shared"
+	touch "$shared/ev/last"
+	hears "MODIFY last"
+	equals "$(heard | sed '0,/first/d')" $'MODIFY f\nMODIFY\nMODIFY f\nMODIFY\nMODIFY last'
+	quiet
+}
+
+@test "python's watchdog sees what the host writes and makes" {
+	local shared=$OWN_HOME/.shared
+	cp -r /usr/lib/python3/dist-packages/watchdog bench/watchers/say_watchdog.py "$shared"
+	listen limactl-c shell deb sudo sh -c 'cd "$1/ev" && exec python3 ../say_watchdog.py' sh "$shared"
+	saw() { grep -xF "$1" "$HEARD"; }
+	echo >>"$shared/ev/f"
+	wait_until 30 saw "modified ./f"
+	mkdir "$shared/ev/sub"
+	wait_until 30 saw "modified ./sub/"
+	quiet
+}
+
 @test "provisioning ran in Lima's order, with parameters and environment" {
 	run -0 deb cat /run/order
 	equals "$output" "boot root lima-deb
@@ -145,6 +203,41 @@ user ada dark blue /run/user/4711"
 	deb sudo chmod 644 /etc/made/file
 	wait_until 180 curl -fsS "http://127.0.0.1:$PORT/file"
 	equals "$(curl -fsS "http://127.0.0.1:$PORT/file")" "dark blue"
+}
+
+@test "systemd-resolved asks the host, by the guest agent" {
+	by_us() { deb resolvectl query --cache=no host.docker.internal | grep -q 192.168.5.2; }
+	wait_until 60 by_us
+	equals "$(deb getent ahostsv4 gateway.docker.internal | awk 'NR == 1 { print $1 }')" 192.168.5.2
+}
+
+@test "its own sshd by the key it told: a shared connection, SFTP, forwards, the agent lent" {
+	equals "$(cat "$LIMA_HOME/deb/known_hosts")" \
+		"lima-deb $(deb cat /etc/ssh/ssh_host_ed25519_key.pub | cut -d ' ' -f 1,2)"
+	equals "$(to_deb lima-deb 'echo $(id -un) $(tty) $TEA')" "ada not a tty oolong"
+	contains "$(to_deb -tt lima-deb tty </dev/null)" /dev/pts/
+	to_deb -O check lima-deb
+	head -c 5000000 /dev/urandom >"$BATS_TEST_TMPDIR/file"
+	sftp -q -F "$LIMA_HOME/deb/ssh.config" -b - lima-deb <<-SFTP
+		put "$BATS_TEST_TMPDIR/file" "of the host"
+		get "of the host" "$BATS_TEST_TMPDIR/back"
+	SFTP
+	cmp "$BATS_TEST_TMPDIR/file" "$BATS_TEST_TMPDIR/back"
+	# A port of the guest leads to this host, ports of this host lead into the guest: to the server of the test before.
+	local d remote
+	remote=$(to_deb -O forward -R "0:127.0.0.1:$PORT" lima-deb)
+	contains "$(deb python3 -c "import urllib.request as u; print(u.urlopen('http://127.0.0.1:$remote/file').read())")" "dark blue"
+	d=$(free_port)
+	to_deb -O forward -D "127.0.0.1:$d" lima-deb
+	equals "$(curl -fsS --socks5-hostname "127.0.0.1:$d" http://127.0.0.1:8123/file)" "dark blue"
+	equals "$(printf 'uname\n' | to_deb -T lima-deb sh)" Linux
+	# The host's agent: by ssh, and by the channel for who was not started by ssh.
+	contains "$(to_deb -S none lima-deb ssh-add -l)" lent
+	equals "$(deb stat -c '%a %U' /run/host-services/ssh-auth.sock)" "600 ada"
+	contains "$(deb ssh-add -l)" lent
+	# Its keys are changed where it runs.
+	deb sudo sh -c 'rm /etc/ssh/ssh_host_*; ssh-keygen -q -t ed25519 -N "" -f /etc/ssh/ssh_host_ed25519_key; systemctl restart ssh'
+	to_deb -S none lima-deb true
 }
 
 @test "stop powers it off in order; the second start does again what is for every boot, and nothing else" {
@@ -177,9 +270,10 @@ user ada dark blue /run/user/4711"
 	equals "$(deb sudo sh -c 'ls /var/lib/cloud/instances | wc -l')" 2
 	equals "$(deb getent passwd ada)" "ada:x:4711:4711:Ada L.:/home/ada.guest:/bin/sh"
 	equals "$(deb date +%Z)" JST
+	to_deb lima-deb true # with other keys than before
 	contains "$(deb cat /run/order)" "system root red oolong"
-	# What it no longer asks for is taken back.
-	[[ $(settled cat /boot/grub/grub.cfg /etc/fstab) != *@(lima|set timeout=0|commit=)* ]]
+	# What it no longer asks for is taken back; its mounts it asks for still, and their tags have our name.
+	[[ $(settled sh -c 'cat /boot/grub/grub.cfg; awk "\$3 != \"virtiofs\"" /etc/fstab') != *@(lima|set timeout=0|commit=)* ]]
 	contains "$(deb cat /boot/grub/grub.cfg)" "set timeout=2"
 	run ! deb sh -c 'ls /etc/default/grub.d | grep lima'
 	equals "$(deb systemctl is-active cloud-init-hotplugd.socket)" active

@@ -9,6 +9,7 @@ setup_file() {
 	"$BATS_TEST_DIRNAME/../helpers/nerdctl-archive"
 	make_packages
 	make_box
+	mkdir "$OWN_HOME/.a folder" "$OWN_HOME/.only"
 }
 teardown_file() {
 	local i
@@ -52,6 +53,10 @@ template() {
 		user: {name: ada, uid: 4711, home: /home/ada.guest, shell: /bin/bash}
 		additionalDisks: [{name: packages, format: false}]
 		provision: [{mode: dependency, script: "#!/bin/sh\ndpkg -i /mnt/lima-packages/*.deb"}]
+		mountType: reverse-sshfs
+		mounts:
+		- {location: "$OWN_HOME/.a folder", writable: true, sshfs: {cache: false}}
+		- {location: "$OWN_HOME/.only", mountPoint: "/srv/only to read"}
 		containerd: {system: true, user: $(has_nerdctl && echo true || echo false), archives: $archives}
 	YAML
 }
@@ -72,6 +77,29 @@ template() {
 	equals "$(deb sudo ctr run --rm docker.io/library/box:1 one /bin/busybox echo hello)" hello
 }
 
+@test "folders of the host by sshfs, in the guest and in containers; mounted again when an agent comes anew" {
+	local a="$OWN_HOME/.a folder"
+	echo host >"$a/file"
+	contains "$(deb cat /proc/mounts)" "$OWN_HOME/.a\040folder fuse.sshfs rw"
+	deb sudo ctr run --rm --mount "type=bind,src=$a,dst=$a,options=rbind:rw" docker.io/library/box:1 two \
+		/bin/busybox sh -c 'cd "$1" && busybox grep -qx host file && echo guest >new && busybox mv new "of the guest"' sh "$a"
+	equals "$(cat "$a/of the guest")" guest
+	echo only >"$OWN_HOME/.only/file"
+	equals "$(deb cat "/srv/only to read/file")" only
+	run ! deb sudo sh -c 'mount -o remount,rw "$1"; echo >"$1/new" || rm -f "$1/file"' sh "/srv/only to read"
+	equals "$(ls "$OWN_HOME/.only")" file
+
+	read_again() { [ "$(deb cat "$a/file")" = "$1" ] && [ "$(deb cat "/srv/only to read/file")" = only ]; }
+	kill -KILL "$(ha_pid deb)"
+	limactl-c start --tty=false deb
+	echo 2 >"$a/file"
+	wait_until 120 read_again 2
+	deb sudo systemctl restart lima-guestagent || true # it runs behind the agent itself
+	echo 3 >"$a/file"
+	wait_until 120 read_again 3
+	equals "$(deb grep -c fuse.sshfs /proc/mounts)" 2
+}
+
 @test "for root: nerdctl runs it too" {
 	needs_nerdctl
 	equals "$(deb sudo nerdctl run --rm --net none box:1 /bin/busybox echo hello)" hello
@@ -90,7 +118,7 @@ template() {
 
 # Debian's programs in Alpine: their C library is in the archive.
 lean_template() {
-	alpine_template | sed 's/512MiB/1GiB/'
+	alpine_template 1GiB
 	cat <<-YAML
 		arch: x86_64
 		mounts: []

@@ -15,7 +15,7 @@ setup() { export LIMA_HOME=$OWN_HOME; }
 box() { limactl-c shell box "$@"; }
 
 @test "extra disks are formatted, mounted, kept and grown; one that holds something is left alone" {
-	cp templates/minimal-docker-offline.yaml "$LIMA_HOME/box.yaml"
+	sed 's|when: noContainers|when: never|' templates/minimal-docker-offline.yaml >"$LIMA_HOME/box.yaml"
 	cat >>"$LIMA_HOME/box.yaml" <<-'YAML'
 		additionalDisks:
 		- data

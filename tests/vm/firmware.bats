@@ -64,7 +64,7 @@ marks() {
 	"$OUT/libexec/limactl-c/image" seed --label test --list "$BATS_TEST_TMPDIR/list" --out "$BATS_TEST_TMPDIR/image"
 	template "$BATS_TEST_TMPDIR/image" <<<'guest: {kernelArgs: [nomodeset]}'
 	equals "$(limactl-c list fw --json | jq -r .kernelCmdline)" \
-		"modules=loop,squashfs modloop=/boot/modloop-virt alpine_dev=LABEL=test rdinit=/test/init console=ttyS0 quiet psi=1 panic=-1 no_timer_check norandmaps nomodeset"
+		"modules=loop,squashfs modloop=/boot/modloop-virt alpine_dev=LABEL=test rdinit=/test/init console=ttyS0 quiet psi=1 panic=-1 no_timer_check tsc=reliable norandmaps nomodeset"
 	local said
 	said=$(marks)
 	contains "$said" "mark: arguments $(limactl-c list fw --json | jq -r .kernelCmdline)"

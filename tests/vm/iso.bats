@@ -121,7 +121,7 @@ words='modules=loop,squashfs,sd-mod,usb-storage modloop=/boot/modloop-virt alpin
 
 @test "without its loader: its own initramfs and words, and ours; the empty disk becomes the data volume; Docker" {
 	limactl-c create --tty=false --name=iso "$OWN_HOME/iso.yaml"
-	equals "$(cmdline)" "$words quiet psi=1 panic=-1 no_timer_check norandmaps"
+	equals "$(cmdline)" "$words quiet psi=1 panic=-1 no_timer_check tsc=reliable norandmaps"
 	equals "$(qemu-img map --output=json "$LIMA_HOME/iso/disk" | jq 'map(select(.data))')" "[]"
 	timed_start "first start, its kernel started directly" iso
 	equals "$(iso cat /proc/cmdline)" "$(cmdline)"

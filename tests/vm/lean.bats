@@ -10,7 +10,7 @@ setup_file() {
 	YAML
 }
 HOST_PORT=18765
-teardown() { limactl-c delete -f l >/dev/null 2>&1 || true; }
+teardown() { for name in l m; do limactl-c delete -f $name >/dev/null 2>&1 || true; done; }
 teardown_file() { vm_stop; }
 
 l() { limactl-c shell l "$@"; }
@@ -86,6 +86,13 @@ boot_script() {
 	# What nobody waits for is taken away by init.
 	l sh -c '(sleep 0.1 & exec sh -c "exit 0") & sleep 1'
 	wait_until 5 l sh -c '! ps -o stat | grep "^Z"'
+	# Files are copied with the user's rights.
+	limactl-c copy "$BATS_TEST_TMPDIR/page" l:
+	equals "$(l stat -c '%U %n' /home/dev/page)" "dev /home/dev/page"
+	run -1 limactl-c copy "$BATS_TEST_TMPDIR/page" l:/root
+	contains "$output" "/root: Permission denied"
+	run -1 limactl-c copy l:/etc/shadow "$BATS_TEST_TMPDIR"
+	contains "$output" "/etc/shadow: Permission denied"
 }
 
 @test "an address by DHCP, where the network's is not known beforehand" {
@@ -110,12 +117,16 @@ boot_script() {
 
 @test "the agent takes less than a mebibyte, and sleeps while nothing happens" {
 	limactl-c start --tty=false --name=l "$LIMA_HOME/lean.yaml"
-	local pid before after
+	local pid
 	pid=$(l pgrep -f 'agent daemon')
 	(($(l awk '/^VmRSS/ { print $2 }' "/proc/$pid/status") <= 1024))
-	# In one command, which costs the agent nothing while it sleeps.
-	read -r before after < <(l sh -c "f=/proc/$pid/status; n() { awk '/^voluntary/ { print \$2 }' \$f; }; a=\$(n); sleep 5; echo \$a \$(n)")
-	equals "$before" "$after"
+	# In one command, which costs the agent nothing while it sleeps. Soon after its start it looks at its ports once more.
+	sleeps() {
+		local before after
+		read -r before after < <(l sh -c "f=/proc/$pid/status; n() { awk '/^voluntary/ { print \$2 }' \$f; }; a=\$(n); sleep 5; echo \$a \$(n)")
+		[ "$before" -gt 0 ] && [ "$before" = "$after" ]
+	}
+	wait_until 20 sleeps
 }
 
 @test "crond runs when there is something for it, and only then" {
@@ -129,6 +140,35 @@ boot_script() {
 	l sudo crontab -r
 	limactl-c restart l
 	run -1 l pgrep -x crond
+}
+
+ssh_to() { ssh -F "$LIMA_HOME/$1/ssh.config" -o ControlMaster=no -o ControlPath=none "lima-$1" "${@:2}"; }
+machine_id() { limactl-c shell "$1" cat /etc/machine-id; }
+
+@test "ssh into a lean guest that has a server; its clone is somebody else, with keys of its own" {
+	limactl-c start --tty=false --name=l "$LIMA_HOME/lean.yaml"
+	put_sshd l
+	start_sshd l
+	equals "$(ssh_to l 'id -un; hostname')" $'dev\nlima-l'
+	echo "of the host" >"$BATS_TEST_TMPDIR/file"
+	sftp -q -F "$LIMA_HOME/l/ssh.config" -b - lima-l <<<"put $BATS_TEST_TMPDIR/file there"
+	equals "$(l cat there)" "of the host"
+	l sudo sh -c 'echo 00112233445566778899aabbccddeeff >/etc/machine-id'
+	limactl-c stop l
+	limactl-c clone --start l m
+	equals "$(limactl-c shell m hostname)" lima-m
+	equals "$(machine_id m)" "$(cat "$LIMA_HOME/m/machine-id")"
+	[ "$(machine_id m)" != 00112233445566778899aabbccddeeff ]
+	equals "$(limactl-c shell m cat /sys/class/net/eth0/address)" "$(jq -r .mac "$LIMA_HOME/m/plan.json")"
+	[ "$(jq -r .mac "$LIMA_HOME/m/plan.json")" != "$(jq -r .mac "$LIMA_HOME/l/plan.json")" ]
+	equals "$(limactl-c shell m sh -c 'ls /etc/ssh')" ""
+	start_sshd m
+	equals "$(ssh_to m 'id -un; hostname')" $'dev\nlima-m'
+	[ "$(cut -d ' ' -f 2- "$LIMA_HOME/m/known_hosts")" != "$(cut -d ' ' -f 2- "$LIMA_HOME/l/known_hosts")" ]
+	# It stays what it is now.
+	limactl-c restart m
+	equals "$(machine_id m) $(limactl-c shell m sh -c 'ls /etc/ssh/*.pub')" "$(cat "$LIMA_HOME/m/machine-id") /etc/ssh/ssh_host_ed25519_key.pub"
+	limactl-c delete -f m
 }
 
 @test "stop ends within bounds, whatever a process does about it, with a clean file system" {
@@ -235,7 +275,7 @@ no_trouble() { [ -z "$(troubles)" ]; }
 
 # engine_template FILE: the shipped template with that engine disk, as l.yaml.
 engine_template() {
-	sed "s|^  engineDisk:.*|  engineDisk: \"$1\"|" "${BATS_TEST_DIRNAME%/tests/vm}/templates/minimal-docker-offline.yaml" \
+	sed "s|^  engineDisk:.*|  engineDisk: \"$1\"|; s|when: noContainers|when: never|" "${BATS_TEST_DIRNAME%/tests/vm}/templates/minimal-docker-offline.yaml" \
 		>"$LIMA_HOME/l.yaml"
 }
 

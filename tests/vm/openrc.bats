@@ -37,7 +37,7 @@ setup_file() {
 		    #!/bin/sh
 		    echo "$GREETING" >>/root/system-ran
 	YAML
-	limactl-c start --tty=false --name=orc "$LIMA_HOME/orc.yaml"
+	https_proxy=http://localhost:1 limactl-c start --tty=false --name=orc "$LIMA_HOME/orc.yaml"
 }
 teardown_file() { limactl-c delete -f orc >/dev/null 2>&1 || true; }
 
@@ -65,6 +65,19 @@ stopped() { [ "$(limactl-c list orc --json | jq -r .status)" = Stopped ]; }
 	equals "$(orc sudo cat /root/system-ran)" hello
 	contains "$(orc ip -4 addr show dev eth0)" 10.0.2.15
 	run ! orc test -e /run/lima/setup.warnings
+}
+
+@test "services of the guest's own have the host's proxies and the template's env" {
+	orc sudo sh -c 'cat >/etc/init.d/seer && chmod 755 /etc/init.d/seer' <<-'SERVICE'
+		#!/sbin/openrc-run
+		start() {
+			start-stop-daemon --start --exec /bin/sh -- -c 'echo $https_proxy $GREETING >/run/seen'
+		}
+	SERVICE
+	orc sudo rc-service seer start
+	wait_until 10 orc test -s /run/seen
+	equals "$(orc cat /run/seen)" "http://10.0.2.2:1 hello"
+	orc sudo rm /etc/init.d/seer
 }
 
 @test "nothing is mounted twice" {

@@ -67,3 +67,40 @@ teardown_file() { vm_stop; }
 		equals "$(cat "$BATS_FILE_TMPDIR/out.$i")" "$i"
 	done
 }
+
+@test "the login shell, and sudo" {
+	equals "$(echo 'echo "$0"' | limactl-c shell vm)" -sh
+	equals "$(guest sudo -n id -u)" 0
+	equals "$(guest sudo cat /proc/self/personality)" 00000000 # addresses of what sudo starts are random, emulated or not
+	contains "$(guest sudo -n sh -c 'echo "by $SUDO_USER"')" "by $(guest id -un)"
+}
+
+@test "tunnel: a name only the guest knows, looked up there" {
+	local port
+	guest sudo sh -c 'echo "127.0.0.1 only-here" >>/etc/hosts'
+	guest sh -c 'while :; do printf "HTTP/1.0 200 OK\r\n\r\nfrom the guest" | nc -l -p 18099; done >/dev/null 2>&1 &'
+	port=$(socks_port vm)
+	ask() { curl -sS -m 20 --noproxy '' --socks5-hostname "127.0.0.1:$port" "http://$1:18099/"; }
+	wait_until 20 eval '[ "$(ask only-here)" = "from the guest" ]'
+	run -97 ask not-there
+	contains "$output" "(4)"
+}
+
+@test "copy: a tree to the guest and back is the same, and is the user's there" {
+	local src=$BATS_FILE_TMPDIR/src
+	mkdir -p "$src/sub"
+	head -c 5000000 /dev/urandom >"$src/big"
+	printf 'odd' >"$src/sub/$(printf 'a\nb \xff*')"
+	truncate -s 20M "$src/sparse"
+	ln -s sub/none "$src/link"
+	touch -d '2001-02-03 04:05:06.123456789' "$src/big"
+	chmod 640 "$src/big"
+	limactl-c copy -r "$src" vm:tree
+	equals "$(guest stat -c '%U %a %Y' tree/big)" "$(guest id -un) 640 981173106"
+	equals "$(guest readlink tree/link)" sub/none
+	equals "$(guest sha256sum tree/big | cut -d ' ' -f 1)" "$(sha256sum <"$src/big" | cut -d ' ' -f 1)"
+	(($(guest du -k tree/sparse | cut -f 1) < 1000))
+	limactl-c copy -r vm:tree "$BATS_FILE_TMPDIR/back"
+	diff -r --no-dereference "$src" "$BATS_FILE_TMPDIR/back"
+	equals "$(stat -c '%a %y' "$BATS_FILE_TMPDIR/back/big")" "$(stat -c '%a %y' "$src/big")"
+}

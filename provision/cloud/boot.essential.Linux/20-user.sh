@@ -53,7 +53,7 @@ add_keys() {
 	chown "$uid:$(id -g "$user")" "$home"
 	lima_as_user mkdir -p -m 0700 "$ssh"
 	# shellcheck disable=SC2016 # for the user's shell
-	lima_as_user sh -c 'umask 077; touch "$1"; while IFS= read -r key; do
+	lima_as_user sh -c 'umask 077; : >>"$1"; while IFS= read -r key; do
 		grep -qxF "$key" "$1" || printf "%s\n" "$key" >>"$1"; done' sh "$ssh/authorized_keys" \
 		<"$LIMA_CIDATA_MNT/ssh_authorized_keys"
 }

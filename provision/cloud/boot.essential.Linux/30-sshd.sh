@@ -28,7 +28,8 @@ if [ -e $config.new ]; then
 fi
 [ "$before" != "$(cksum <$config)" ] || exit 0
 if command -v systemctl >/dev/null; then
-	systemctl try-reload-or-restart ssh.service sshd.service
+	# Not a reload, which it answers by not listening for a moment, while who waited for the instance connects.
+	systemctl try-restart ssh.service sshd.service
 else
 	rc-service --ifstarted sshd reload
 fi
