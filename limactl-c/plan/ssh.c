@@ -94,8 +94,8 @@ void plan_make_ssh(struct making *m)
 	auto_buf b = BUF_INIT(SIZE_MAX / 2);
 
 	p->ssh_port = m->h->ssh_port;
-	/* Our own init is the agent's. */
-	if (c->plain && !p->initrd_base)
+	/* Our own initramfs and our own init are the agent's. */
+	if (c->plain && !p->initrd_base && p->init != PLAN_INIT_LEAN)
 		p->ssh_key = xstrdup(own);
 	add_path(&b, "IdentityFile", own);
 	for (size_t i = 0; i < m->h->ssh_identities; i++)

@@ -8,6 +8,8 @@ setup() {
 	PORT=$(free_port)
 	mkdir -p /run/sshd "$LIMA_HOME/k"
 	host_key
+	# Its own init: with ours, the agent would be there.
+	sed -i "s/init: lean/init: openrc/" "$LIMA_HOME/fake.yaml"
 }
 teardown() {
 	# shellcheck disable=SC2086 # several
@@ -85,6 +87,8 @@ driver_pid() { pgrep -f "libexec/limactl-c/ssh $LIMA_HOME/a"; }
 	local pinned
 	pinned=$(cat "$LIMA_HOME/a/known_hosts")
 	host_key
+	# Its own init: with ours, the agent would be there.
+	sed -i "s/init: lean/init: openrc/" "$LIMA_HOME/fake.yaml"
 	begin_again
 	serve_ssh
 	local failed=
