@@ -10,14 +10,13 @@
 
 #include "guestagent/job.h"
 #include "guestagent/pty.h"
-#include "lib/execproto.h"
+#include "lib/exec_reader.h"
 #include "lib/le.h"
 #include "lib/log.h"
 
 enum {
 	HANGUP_GRACE_MS = 2000,
 	TTY_DRAIN_MS = 500,   /* a terminal whose leader has ended says so itself; this is for one that does not */
-	SMALL_RECORD = 16,
 	BOUNCE_MAX = 4096,
 };
 
@@ -35,17 +34,9 @@ struct job {
 	struct ga_child child; /* pid 0: not started, or ended */
 	struct ga_timer timer; /* to SIGKILL, or to giving up on a terminal's end */
 	struct end in, out, err;
-	bool tty, started, ended, hung_up;
+	bool tty, ended, hung_up;
 	int status;
-
-	/* the record being taken apart */
-	uint8_t header[EP_HEADER];
-	size_t header_len;
-	enum ep_type type;
-	size_t left;    /* payload bytes to come */
-	uint8_t *start; /* START's payload while it comes in; owned */
-	uint8_t small[SMALL_RECORD];
-	size_t have; /* payload bytes collected in start or small */
+	struct ep_reader from_host;
 };
 
 static void job_free(struct job *j)
@@ -57,7 +48,7 @@ static void job_free(struct job *j)
 	ga_loop_close(loop, &j->out.watch);
 	ga_loop_close(loop, &j->err.watch);
 	j->stream.ga->jobs--;
-	free(j->start);
+	ep_reader_free(&j->from_host);
 	free(j);
 }
 
@@ -155,30 +146,22 @@ static void pump_end(struct end *in)
 
 /* --- from the host --- */
 
-/* STDIN goes straight from the window to the command. False: no further now. */
-static bool feed_stdin(struct job *j)
+/* What a command does not read any more is dropped. */
+static size_t on_input(void *ctx, const uint8_t *p, size_t n)
 {
-	const uint8_t *p;
-	size_t n;
+	struct job *j = ctx;
 
-	while (j->left && (p = mux_peek(j->stream.mux, &n)) && n) {
-		ssize_t k = (ssize_t)(n < j->left ? n : j->left);
+	while (j->in.watch.fd >= 0 && j->in.ready) {
+		ssize_t k = write(j->in.watch.fd, p, n);
 
-		if (j->in.watch.fd >= 0) {
-			if (!j->in.ready)
-				return false;
-			k = write(j->in.watch.fd, p, (size_t)k);
-			if (k < 0 && errno == EAGAIN)
-				j->in.ready = false;
-			else if (k < 0 && errno != EINTR)
-				ga_loop_close(&j->stream.ga->loop, &j->in.watch); /* it reads no more */
-			if (k <= 0)
-				continue;
-		}
-		mux_consume(j->stream.mux, (size_t)k);
-		j->left -= (size_t)k;
+		if (k > 0)
+			return (size_t)k;
+		if (k < 0 && errno == EAGAIN)
+			j->in.ready = false;
+		else if (k < 0 && errno != EINTR)
+			ga_loop_close(&j->stream.ga->loop, &j->in.watch);
 	}
-	return j->left == 0;
+	return j->in.watch.fd >= 0 ? 0 : n;
 }
 
 static void add_end(struct job *j, struct end *end, int fd, enum ep_type type, uint32_t events)
@@ -200,145 +183,64 @@ static void say_and_release(struct job *j, enum ep_type type, const void *payloa
 	ga_stream_release(&j->stream);
 }
 
-/* Each record handler: 1 = go on, 0 = the job is gone, -1 = the client breaks the protocol. */
-static int on_start(struct job *j, const uint8_t *p, size_t len)
+static int on_start(void *ctx, const struct ep_start *s)
 {
-	struct ep_start s;
+	struct job *j = ctx;
 	struct ga_job_fds fds;
 	struct err e;
-	pid_t pid;
+	pid_t pid = ga_job_start(j->stream.ga, s, &fds, &e);
 
-	if (j->started || ep_start_unpack(&s, p, len) < 0)
-		return -1;
-	pid = ga_job_start(j->stream.ga, &s, &fds, &e);
 	if (pid < 0) {
 		say_and_release(j, EP_FAILED, e.msg, strlen(e.msg));
 		job_free(j);
 		return 0;
 	}
-	j->started = true;
-	j->tty = s.tty;
+	j->tty = s->tty;
 	j->child.pid = pid;
 	ga_child_add(&j->stream.ga->loop, &j->child);
 	add_end(j, &j->in, fds.in, EP_STDIN, EPOLLOUT);
 	add_end(j, &j->out, fds.out, EP_STDOUT, EPOLLIN);
 	add_end(j, &j->err, fds.err, EP_STDERR, EPOLLIN);
-	free(j->start);
-	j->start = NULL;
 	return 1;
 }
 
-static int on_stdin_end(struct job *j, const uint8_t *p, size_t len)
+static void on_input_end(void *ctx)
 {
-	(void)p;
-	if (!j->started || len)
-		return -1;
+	struct job *j = ctx;
+
 	if (j->tty && j->in.watch.fd >= 0)
 		ga_pty_end_input(j->in.watch.fd);
 	ga_loop_close(&j->stream.ga->loop, &j->in.watch);
-	return 1;
 }
 
-static int on_window(struct job *j, const uint8_t *p, size_t len)
+static void on_window(void *ctx, uint16_t rows, uint16_t cols)
 {
-	if (!j->started || len != 4)
-		return -1;
+	struct job *j = ctx;
+
 	if (j->tty && j->out.watch.fd >= 0)
-		ga_pty_resize(j->out.watch.fd, le16_get(p), le16_get(p + 2));
-	return 1;
+		ga_pty_resize(j->out.watch.fd, rows, cols);
 }
 
-static int on_signal(struct job *j, const uint8_t *p, size_t len)
+static void on_signal(void *ctx, int number)
 {
+	struct job *j = ctx;
 	pid_t group = -1;
 
-	if (!j->started || len != 1 || p[0] < 1 || p[0] > 64)
-		return -1;
 	if (j->tty && j->out.watch.fd >= 0 && j->child.pid > 0)
 		group = ga_pty_foreground(j->out.watch.fd);
 	if (group > 1)
-		kill(-group, p[0]);
+		kill(-group, number);
 	else
-		signal_group(j, p[0]);
-	return 1;
+		signal_group(j, number);
 }
 
-static int (*const handlers[])(struct job *j, const uint8_t *p, size_t len) = {
-	[EP_START] = on_start,
-	[EP_STDIN_END] = on_stdin_end,
-	[EP_WINDOW] = on_window,
-	[EP_SIGNAL] = on_signal,
+static const struct ep_reader_ops reader_ops = {
+	.start = on_start,
+	.input = on_input,
+	.input_end = on_input_end,
+	.window = on_window,
+	.signal = on_signal,
 };
-enum { HANDLERS = sizeof(handlers) / sizeof(handlers[0]) };
-
-/* The header is whole: what may come, and where it goes. */
-static int begin_record(struct job *j)
-{
-	if (ep_header_unpack(j->header, &j->type, &j->left) < 0)
-		return -1;
-	j->have = 0;
-	if (j->type == EP_STDIN)
-		return j->started ? 1 : -1;
-	if ((int)j->type >= HANDLERS || !handlers[j->type])
-		return -1;
-	if (j->type != EP_START)
-		return j->left <= SMALL_RECORD ? 1 : -1;
-	if (j->started || j->left > EP_START_MAX)
-		return -1;
-	free(j->start);
-	j->start = malloc(j->left + 1);
-	return j->start ? 1 : -1;
-}
-
-/* Copies up to want unread bytes to dst; returns the count. */
-static size_t take(struct job *j, uint8_t *dst, size_t want)
-{
-	size_t got = 0, n;
-	const uint8_t *p;
-
-	while (got < want && (p = mux_peek(j->stream.mux, &n)) && n) {
-		if (n > want - got)
-			n = want - got;
-		memcpy(dst + got, p, n);
-		mux_consume(j->stream.mux, n);
-		got += n;
-	}
-	return got;
-}
-
-/* 1: all that is there was taken, or the command takes no more now; 0: the job is gone; -1: protocol. */
-static int take_records(struct job *j)
-{
-	for (;;) {
-		uint8_t *to;
-		int r;
-
-		if (j->header_len < EP_HEADER) {
-			j->header_len += take(j, j->header + j->header_len, EP_HEADER - j->header_len);
-			if (j->header_len < EP_HEADER)
-				return 1;
-			if (begin_record(j) < 0)
-				return -1;
-		}
-		if (j->type == EP_STDIN) {
-			if (!feed_stdin(j))
-				return 1;
-		} else {
-			size_t got;
-
-			to = j->type == EP_START ? j->start : j->small;
-			got = take(j, to + j->have, j->left);
-			j->have += got;
-			j->left -= got;
-			if (j->left)
-				return 1;
-			r = handlers[j->type](j, to, j->have);
-			if (r <= 0)
-				return r;
-		}
-		j->header_len = 0;
-	}
-}
 
 /* --- the whole --- */
 
@@ -373,10 +275,10 @@ static void pump(struct job *j)
 			job_free(j);
 		return;
 	}
-	r = take_records(j);
+	r = ep_reader_take(&j->from_host, j->stream.mux, &reader_ops, j);
 	if (r == 0)
 		return;
-	if (r < 0 || (!j->started && mux_at_end(j->stream.mux))) {
+	if (r < 0 || (!j->from_host.started && mux_at_end(j->stream.mux))) {
 		ga_stream_reset(&j->stream, r < 0 ? MUX_RESET_PROTOCOL : MUX_RESET_ABORT);
 		abandon(j);
 		return;

@@ -31,22 +31,13 @@ void ga_stream_attach(struct ga_stream *s, struct ga *ga, struct mux_stream *m, 
 	mux_stream_set(m, s);
 }
 
-/* Unread bytes would hold the peer back for ever. */
-static void drop_input(struct mux_stream *m)
-{
-	size_t n;
-
-	while (mux_peek(m, &n) && n)
-		mux_consume(m, n);
-}
-
 void ga_stream_release(struct ga_stream *s)
 {
 	struct mux_stream *m = s->mux;
 
 	s->mux = NULL;
 	mux_stream_set(m, NULL);
-	drop_input(m);
+	mux_drain(m); /* unread, it would hold the peer back for ever */
 	mux_finish(m);
 }
 
@@ -342,7 +333,7 @@ static void on_readable(void *ctx, struct mux_stream *m)
 	if (s)
 		s->ops->readable(s);
 	else
-		drop_input(m);
+		mux_drain(m); /* unread, it would hold the peer back for ever */
 }
 
 static void on_writable(void *ctx, struct mux_stream *m)

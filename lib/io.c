@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 int io_write_full(int fd, const void *p, size_t n)
@@ -86,6 +87,15 @@ int io_pipe(int fd[2], struct err *e)
 {
 	if (pipe(fd) < 0)
 		return err_errno(e, "pipe");
+	io_set_cloexec(fd[0], true);
+	io_set_cloexec(fd[1], true);
+	return 0;
+}
+
+int io_socketpair(int fd[2], struct err *e)
+{
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, fd) < 0)
+		return err_errno(e, "socketpair");
 	io_set_cloexec(fd[0], true);
 	io_set_cloexec(fd[1], true);
 	return 0;

@@ -23,6 +23,8 @@ void io_keep_std(void);
 
 /* A pipe, both ends close-on-exec: fd[0] to read, fd[1] to write. */
 int io_pipe(int fd[2], struct err *e);
+/* Two ends of a stream of this machine, both close-on-exec. */
+int io_socketpair(int fd[2], struct err *e);
 
 int io_set_nonblock(int fd, bool on); /* -1 with errno set */
 int io_set_cloexec(int fd, bool on);  /* -1 with errno set */

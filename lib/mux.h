@@ -119,6 +119,7 @@ bool mux_is_finished(const struct mux_stream *s);
  * mux_consume(). Unread bytes hold the peer back. */
 const uint8_t *mux_peek(struct mux_stream *s, size_t *n);
 void mux_consume(struct mux_stream *s, size_t n);
+void mux_drain(struct mux_stream *s); /* what has come is dropped */
 /* Copies the first n unread bytes, which stay unread; false when there are fewer. */
 bool mux_copy(const struct mux_stream *s, void *p, size_t n);
 bool mux_at_end(const struct mux_stream *s); /* the peer finished and all its bytes were consumed */

@@ -317,6 +317,14 @@ void mux_consume(struct mux_stream *s, size_t n)
 		stream_consumed(s, n);
 }
 
+void mux_drain(struct mux_stream *s)
+{
+	size_t n;
+
+	while (mux_peek(s, &n) && n)
+		mux_consume(s, n);
+}
+
 bool mux_copy(const struct mux_stream *s, void *p, size_t n)
 {
 	/* Where the end was consumed too, nothing is unread. */

@@ -55,6 +55,8 @@ int spawner_fd(const struct spawner *s);    /* readable when spawner_next has so
 /* As spawn_start, in the spawner; a log must be set for the child's output to go anywhere but the spawner's stderr.
  * Blocks for the short time the fork takes. */
 pid_t spawner_start(struct spawner *s, const struct spawn *what, struct err *e);
+/* The same with one end of a socket in addition, as its first descriptor. Returns the other end, -1: not started. */
+int spawner_connect(struct spawner *s, const struct spawn *what, pid_t *pid, struct err *e);
 /* 1 and an exit (wait status), 0 when none is waiting, -1 when the spawner died. Never blocks. */
 int spawner_next(struct spawner *s, pid_t *pid, int *status);
 

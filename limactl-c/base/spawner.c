@@ -214,17 +214,13 @@ struct spawner *spawner_new(struct err *e)
 	struct spawner *s;
 	pid_t pid;
 
-	if (socketpair(AF_UNIX, SOCK_STREAM, 0, sock) < 0) {
-		err_errno(e, "socketpair");
+	if (io_socketpair(sock, e) < 0)
 		return NULL;
-	}
 	if (io_pipe(exits, e) < 0) {
 		close(sock[0]);
 		close(sock[1]);
 		return NULL;
 	}
-	io_set_cloexec(sock[0], true);
-	io_set_cloexec(sock[1], true);
 	pid = fork();
 	if (pid == 0)
 		run(sock[1], exits[1]);
@@ -292,6 +288,25 @@ pid_t spawner_start(struct spawner *s, const struct spawn *what, struct err *e)
 	if (a.pid < 0)
 		*e = a.error;
 	return a.pid;
+}
+
+int spawner_connect(struct spawner *s, const struct spawn *what, pid_t *pid, struct err *e)
+{
+	struct spawn with = *what;
+	auto_close int its = -1, ours = -1;
+	int pair[2];
+
+	if (io_socketpair(pair, e) < 0)
+		return -1;
+	ours = pair[0];
+	its = pair[1];
+	if (what->fds == SPAWN_FDS_MAX)
+		return err_set(e, ERR_INVALID, "%s: too many descriptors", what->argv[0]);
+	memcpy(with.fd + 1, what->fd, what->fds * sizeof(*what->fd));
+	with.fd[0] = its;
+	with.fds++;
+	*pid = spawner_start(s, &with, e);
+	return *pid < 0 ? -1 : steal_fd(&ours);
 }
 
 int spawner_next(struct spawner *s, pid_t *pid, int *status)

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "lib/cleanup.h"
-#include "lib/io.h"
 #include "lib/log.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/base/prefix.h"
@@ -93,30 +92,23 @@ static int start_watcher(struct file_events *f, struct err *e)
 	auto_free char *program = prefix_libexec("watcher", e);
 	char *folder[PLAN_MOUNT_MAX];
 	const char *argv[PLAN_MOUNT_MAX + 2] = { program };
-	struct spawn s = { .argv = argv, .fds = 1 };
-	pid_t pid = -1;
+	struct spawn s = { .argv = argv };
+	pid_t pid;
 	size_t n;
-	int ends[2];
 
 	if (!program)
 		return -1;
-	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0)
-		return err_errno(e, "socketpair");
-	for (int i = 0; i < 2; i++)
-		io_set_cloexec(ends[i], true);
 	n = folders_of(f->plan, folder);
 	for (size_t i = 0; i < n; i++)
 		argv[1 + i] = folder[i];
-	s.fd[0] = ends[1];
-	pid = spawner_start(f->spawner, &s, e);
-	close(ends[1]);
+	f->fd = spawner_connect(f->spawner, &s, &pid, e);
 	for (size_t i = 0; i < n; i++)
 		free(folder[i]);
-	f->fd = ends[0];
-	if (pid >= 0)
-		f->watch = watch_new(f->loop, f->fd, on_watcher, f);
-	if (!f->watch)
+	if (f->fd < 0)
 		return -1;
+	f->watch = watch_new(f->loop, f->fd, on_watcher, f);
+	if (!f->watch)
+		return err_set(e, ERR_SYS, "its program cannot be watched");
 	watch_set(f->watch, WATCH_READ);
 	return 0;
 }
@@ -137,10 +129,7 @@ static void on_opened(struct stream *st)
 /* It has nothing to say but that it takes no more. */
 static void on_readable(struct stream *st)
 {
-	size_t n;
-
-	while (mux_peek(st->mux, &n) && n)
-		mux_consume(st->mux, n);
+	mux_drain(st->mux);
 	if (mux_at_end(st->mux))
 		failed(events_of(st), NOT_TAKEN);
 }

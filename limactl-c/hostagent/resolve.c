@@ -13,7 +13,6 @@
 #include "lib/clock.h"
 #include "lib/dns_message.h"
 #include "lib/dns_record.h"
-#include "lib/io.h"
 #include "lib/log.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/base/prefix.h"
@@ -211,25 +210,18 @@ static int start_resolver(struct resolve *r, struct err *e)
 {
 	auto_free char *program = prefix_libexec("resolver", e);
 	const char *argv[] = { program, r->plan->dns_ipv6 ? "--ipv6" : NULL, NULL };
-	struct spawn s = { .argv = argv, .fds = 1 };
-	int ends[2];
+	struct spawn s = { .argv = argv };
 
 	if (!program)
 		return -1;
-	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0)
-		return err_errno(e, "socketpair");
-	for (int i = 0; i < 2; i++)
-		io_set_cloexec(ends[i], true);
-	s.fd[0] = ends[1];
-	r->pid = spawner_start(r->spawner, &s, e);
-	close(ends[1]);
-	if (r->pid >= 0)
-		r->watch = watch_new(r->loop, ends[0], on_resolver, r);
-	if (!r->watch) {
-		close(ends[0]);
+	r->fd = spawner_connect(r->spawner, &s, &r->pid, e);
+	if (r->fd < 0)
 		return -1;
+	r->watch = watch_new(r->loop, r->fd, on_resolver, r);
+	if (!r->watch) {
+		close(steal_fd(&r->fd));
+		return err_set(e, ERR_SYS, "its program cannot be watched");
 	}
-	r->fd = ends[0];
 	add_names(r);
 	deadline_in(r->deadline, IDLE_MS);
 	return 0;

@@ -136,15 +136,15 @@ static int start(struct share *sh, struct err *e)
 
 	if (n < 0)
 		return err_set(e, ERR_INVALID, "its path in the guest is too long");
-	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0)
-		return err_errno(e, "socketpair");
+	if (io_socketpair(pair, e) < 0)
+		return -1;
 	ours = pair[0];
 	its = pair[1];
 	if (io_pipe(life, e) < 0)
 		return -1;
 	sh->life = life[0];
 	held = life[1];
-	if (io_set_cloexec(ours, true) < 0 || io_set_cloexec(its, true) < 0 || io_set_nonblock(ours, true) < 0)
+	if (io_set_nonblock(ours, true) < 0)
 		return err_errno(e, "socketpair");
 	if (start_server(sh, its, held, e) < 0)
 		return -1;

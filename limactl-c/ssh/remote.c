@@ -3,10 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/exec_reader.h"
 #include "lib/le.h"
 #include "limactl-c/base/mem.h"
 
-enum { SMALL_RECORD = 16, CHUNK = 16 * 1024 };
+enum { CHUNK = 16 * 1024 };
 
 struct remote {
 	struct work w;   /* first */
@@ -14,15 +15,7 @@ struct remote {
 	bool tty;
 	bool input_ended;
 	bool ended[2];   /* output, error output */
-
-	/* the record being taken apart, as the guest agent does it */
-	uint8_t header[EP_HEADER];
-	size_t header_len;
-	enum ep_type type;
-	size_t left;    /* payload bytes to come */
-	uint8_t *start; /* START's payload while it comes in; owned */
-	uint8_t small[SMALL_RECORD];
-	size_t have;
+	struct ep_reader from_host;
 };
 
 static void drop(struct work *w)
@@ -32,7 +25,7 @@ static void drop(struct work *w)
 	if (r->job)
 		r->job->ops->drop(r->job);
 	work_remove(w);
-	free(r->start);
+	ep_reader_free(&r->from_host);
 	free(r);
 }
 
@@ -73,152 +66,62 @@ static void take_output(struct remote *r, bool err)
 
 /* --- from the host --- */
 
-/* False: no further now. */
-static bool feed_input(struct remote *r)
+/* What a command does not read any more is dropped. */
+static size_t on_input(void *ctx, const uint8_t *p, size_t n)
 {
-	const uint8_t *p;
-	size_t n;
+	struct remote *r = ctx;
+	ssize_t k = r->input_ended ? (ssize_t)n : r->job->ops->write(r->job, p, n);
 
-	while (r->left && (p = mux_peek(r->w.mux, &n)) && n) {
-		ssize_t k = (ssize_t)(n < r->left ? n : r->left);
-
-		if (!r->input_ended)
-			k = r->job->ops->write(r->job, p, (size_t)k);
-		if (k == 0)
-			return false;
-		if (k < 0) {
-			r->input_ended = true;
-			continue;
-		}
-		mux_consume(r->w.mux, (size_t)k);
-		r->left -= (size_t)k;
-	}
-	return r->left == 0;
+	if (k < 0)
+		r->input_ended = true;
+	return k < 0 ? n : (size_t)k;
 }
 
-/* Each record handler: 1 = go on, 0 = r is gone, -1 = the client breaks the protocol. */
-static int on_start(struct remote *r, const uint8_t *p, size_t len)
+static int on_start(void *ctx, const struct ep_start *s)
 {
-	struct ep_start s;
+	struct remote *r = ctx;
 	struct err e = { 0 };
 
-	if (r->job || ep_start_unpack(&s, p, len) < 0)
-		return -1;
-	r->tty = s.tty;
-	r->job = (s.files ? remote_copy_start : remote_channel_start)(r->w.si, &s, &e);
-	if (!r->job) {
-		finish(r, EP_FAILED, e.msg, strlen(e.msg));
-		return 0;
-	}
-	free(r->start);
-	r->start = NULL;
-	return 1;
+	r->tty = s->tty;
+	r->job = (s->files ? remote_copy_start : remote_channel_start)(r->w.si, s, &e);
+	if (r->job)
+		return 1;
+	finish(r, EP_FAILED, e.msg, strlen(e.msg));
+	return 0;
 }
 
-static int on_input_end(struct remote *r, const uint8_t *p, size_t len)
+static void on_input_end(void *ctx)
 {
-	(void)p;
-	if (!r->job || len)
-		return -1;
+	struct remote *r = ctx;
+
 	if (!r->input_ended)
 		r->job->ops->end_input(r->job);
 	r->input_ended = true;
-	return 1;
 }
 
-static int on_window(struct remote *r, const uint8_t *p, size_t len)
+static void on_window(void *ctx, uint16_t rows, uint16_t cols)
 {
-	if (!r->job || len != 4)
-		return -1;
+	struct remote *r = ctx;
+
 	if (r->tty && r->job->ops->resize)
-		r->job->ops->resize(r->job, le16_get(p), le16_get(p + 2));
-	return 1;
+		r->job->ops->resize(r->job, rows, cols);
 }
 
-static int on_signal(struct remote *r, const uint8_t *p, size_t len)
+static void on_signal(void *ctx, int number)
 {
-	if (!r->job || len != 1 || p[0] < 1 || p[0] > 64)
-		return -1;
+	struct remote *r = ctx;
+
 	if (r->job->ops->signal)
-		r->job->ops->signal(r->job, p[0]);
-	return 1;
+		r->job->ops->signal(r->job, number);
 }
 
-static int (*const handlers[])(struct remote *r, const uint8_t *p, size_t len) = {
-	[EP_START] = on_start,
-	[EP_STDIN_END] = on_input_end,
-	[EP_WINDOW] = on_window,
-	[EP_SIGNAL] = on_signal,
+static const struct ep_reader_ops reader_ops = {
+	.start = on_start,
+	.input = on_input,
+	.input_end = on_input_end,
+	.window = on_window,
+	.signal = on_signal,
 };
-enum { HANDLERS = sizeof(handlers) / sizeof(handlers[0]) };
-
-/* The header is whole: what may come, and where it goes. */
-static int begin_record(struct remote *r)
-{
-	if (ep_header_unpack(r->header, &r->type, &r->left) < 0)
-		return -1;
-	r->have = 0;
-	if (r->type == EP_STDIN)
-		return r->job ? 1 : -1;
-	if ((int)r->type >= HANDLERS || !handlers[r->type])
-		return -1;
-	if (r->type != EP_START)
-		return r->left <= SMALL_RECORD ? 1 : -1;
-	if (r->job || r->left > EP_START_MAX)
-		return -1;
-	free(r->start);
-	r->start = xmalloc(r->left + 1);
-	return 1;
-}
-
-static size_t take(struct remote *r, uint8_t *to, size_t want)
-{
-	size_t got = 0, n;
-	const uint8_t *p;
-
-	while (got < want && (p = mux_peek(r->w.mux, &n)) && n) {
-		if (n > want - got)
-			n = want - got;
-		memcpy(to + got, p, n);
-		mux_consume(r->w.mux, n);
-		got += n;
-	}
-	return got;
-}
-
-/* A record that is not input. 1: it was whole, 2: it is not yet, else as a handler. */
-static int take_small(struct remote *r)
-{
-	uint8_t *to = r->type == EP_START ? r->start : r->small;
-	size_t got = take(r, to + r->have, r->left);
-
-	r->have += got;
-	r->left -= got;
-	return r->left ? 2 : handlers[r->type](r, to, r->have);
-}
-
-/* 1: all that is there was taken, or the command takes no more now; 0: r is gone; -1: protocol. */
-static int take_records(struct remote *r)
-{
-	for (;;) {
-		int rc = 1;
-
-		if (r->header_len < EP_HEADER) {
-			r->header_len += take(r, r->header + r->header_len, EP_HEADER - r->header_len);
-			if (r->header_len < EP_HEADER)
-				return 1;
-			if (begin_record(r) < 0)
-				return -1;
-		}
-		if (r->type == EP_STDIN)
-			rc = feed_input(r) ? 1 : 2;
-		else
-			rc = take_small(r);
-		if (rc != 1)
-			return rc == 2 ? 1 : rc;
-		r->header_len = 0;
-	}
-}
 
 /* --- the whole --- */
 
@@ -247,7 +150,7 @@ static void pump(struct work *w)
 		drop(w);
 		return;
 	}
-	rc = take_records(r);
+	rc = ep_reader_take(&r->from_host, w->mux, &reader_ops, r);
 	if (rc == 0)
 		return;
 	/* Whoever closes its side has left. */

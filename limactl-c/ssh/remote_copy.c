@@ -143,8 +143,8 @@ struct job *remote_copy_start(struct standin *si, const struct ep_start *start, 
 	while (waitpid(-1, NULL, WNOHANG) > 0) /* those nobody waited for */
 		;
 	*c = (struct copy){ .j = { &ops, si }, .end = { { -1, true }, { -1, true } } };
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sock) < 0 || io_pipe(err, e) < 0)
-		rc = err_errno(e, "no copy can be begun");
+	if (io_socketpair(sock, e) < 0 || io_pipe(err, e) < 0)
+		rc = err_wrap(e, "no copy can be begun");
 	else
 		rc = launch(c, start, sock[1], err[1], e);
 	c->end[0].fd = sock[0];

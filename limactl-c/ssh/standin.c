@@ -38,22 +38,13 @@ void work_remove(struct work *w)
 	list_del(&w->node);
 }
 
-/* Unread bytes would hold the host back for ever. */
-static void drop_input(struct mux_stream *m)
-{
-	size_t n;
-
-	while (mux_peek(m, &n) && n)
-		mux_consume(m, n);
-}
-
 void work_release(struct work *w)
 {
 	struct mux_stream *m = w->mux;
 
 	w->mux = NULL;
 	mux_stream_set(m, NULL);
-	drop_input(m);
+	mux_drain(m); /* unread, it would hold the peer back for ever */
 	mux_finish(m);
 }
 
@@ -215,7 +206,7 @@ static void on_moved(void *ctx, struct mux_stream *m)
 {
 	(void)ctx;
 	if (!mux_stream_get(m))
-		drop_input(m);
+		mux_drain(m); /* unread, it would hold the peer back for ever */
 }
 
 static void on_reset(void *ctx, struct mux_stream *m, enum mux_reset_code code)
