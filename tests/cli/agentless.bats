@@ -39,6 +39,13 @@ serve_ssh() {
 	wait_until 10 grep -qs "Server listening" "$LIMA_HOME/sshd.log"
 }
 
+# end_ssh: the last one, once its port is free.
+end_ssh() {
+	kill "${SSHD##* }"
+	wait "${SSHD##* }" || true
+	SSHD=${SSHD% *}
+}
+
 # begin [ARGUMENT...]: a start that waits for the guest's server; begun comes back when it is over.
 begin() {
 	limactl-c start --tty=false --timeout=90s --name=a --plain --ssh-port="$PORT" "$@" "$LIMA_HOME/fake.yaml" >"$LIMA_HOME/said" 2>&1 3>&- &
@@ -82,13 +89,10 @@ driver_pid() { pgrep -f "libexec/limactl-c/ssh $LIMA_HOME/a"; }
 @test "another server on the port is not the guest: the start says so, and the key pinned stays" {
 	start
 	limactl-c stop a
-	# shellcheck disable=SC2086 # a word
-	kill $SSHD
+	end_ssh
 	local pinned
 	pinned=$(cat "$LIMA_HOME/a/known_hosts")
 	host_key
-	# Its own init: with ours, the agent would be there.
-	sed -i "s/init: lean/init: openrc/" "$LIMA_HOME/fake.yaml"
 	begin_again
 	serve_ssh
 	local failed=
@@ -100,8 +104,7 @@ driver_pid() { pgrep -f "libexec/limactl-c/ssh $LIMA_HOME/a"; }
 	# As the sentence says.
 	limactl-c stop a
 	rm "$LIMA_HOME/a/known_hosts"
-	# shellcheck disable=SC2086 # words
-	kill ${SSHD##* }
+	end_ssh
 	begin_again
 	serve_ssh
 	begun
@@ -323,8 +326,7 @@ docker_get() { curl -sS -m 20 --unix-socket "$LIMA_HOME/a/sock/docker.sock" "htt
 	wait_until 30 wait_for_all
 	limactl-c stop a
 	for program in nc python3; do
-		# shellcheck disable=SC2086 # words
-		kill ${SSHD##* }
+		end_ssh
 		begin_again
 		serve_ssh "AllowStreamLocalForwarding no" "$few"
 		begun
@@ -336,7 +338,7 @@ docker_get() { curl -sS -m 20 --unix-socket "$LIMA_HOME/a/sock/docker.sock" "htt
 		rm "$LIMA_HOME/bin/$program"
 	done
 	# With none of them it is said what is missing.
-	kill ${SSHD##* }
+	end_ssh
 	begin_again
 	serve_ssh "AllowStreamLocalForwarding no" "$few"
 	wait_until 20 grep -q "the guest has none of socat, nc with -N and -U, docker and python3" "$LIMA_HOME/a/ha.stderr.log"
