@@ -13,8 +13,9 @@
 #include "guestagent/trouble.h"
 #include "guestagent/tuning.h"
 
-/* The power button's modules; which of them the machine has a device for is the kernel's business. */
-static const char *const power_modules[] = { "modprobe", "-aq", "button", "evdev", "gpio_keys", NULL };
+/* Of the power button, and the one that gives freed memory back to the host; which of them the machine has a device for is
+ * the kernel's business. */
+static const char *const machine_modules[] = { "modprobe", "-aq", "button", "evdev", "gpio_keys", "virtio_balloon", NULL };
 
 bool setup_is_cloud(const struct settings *s)
 {
@@ -77,16 +78,16 @@ static void failed(const struct setup *su, size_t i, const char *why)
 static int run_steps(const struct setup *su, unsigned when)
 {
 	struct err e = { 0 };
-	pid_t modules = when & LATE ? 0 : su_start(power_modules, &e);
+	pid_t modules = when & LATE ? 0 : su_start(machine_modules, &e);
 
 	if (modules < 0)
-		su_warn(su, "power button: %s", e.msg);
+		su_warn(su, "modules of the power button and of memory: %s", e.msg);
 	for (size_t i = 0; i < STEPS; i++)
 		if (steps[i].when & when && steps[i].run(su, &e) < 0)
 			failed(su, i, e.msg);
 	/* The daemon looks for the button once, when it starts. Absent modules are no error here. */
 	if (modules > 0)
-		su_wait(modules, power_modules[0], &e);
+		su_wait(modules, machine_modules[0], &e);
 	if (!(when & EARLY) && su_write(su, RUN_DIR "/setup.done", "", 0644, &e) < 0)
 		su_warn(su, "%s", e.msg);
 	return 0;

@@ -14,6 +14,20 @@ teardown_file() { vm_stop; }
 	equals "$(guest sh -c "awk '\$2 == \"/var/log\" { print \$3 }' /proc/mounts")" tmpfs
 }
 
+# resident: MB of the mapping that is the guest's RAM, which is QEMU's largest.
+resident() {
+	awk '/^Size:/ { size = $2 } /^Rss:/ && size > most { most = size; rss = $2 } END { print int(rss / 1024) }' \
+		"/proc/$(limactl-c list vm --format '{{.DriverPID}}')/smaps"
+}
+
+@test "memory that was used and freed goes back to the host (free page reporting)" {
+	guest dd if=/dev/zero of=/dev/null bs=1024M count=1 iflag=fullblock
+	given_back() { [ "$(resident)" -lt 1024 ]; }
+	wait_until 60 given_back
+	guest sudo dd if=/dev/zero of=/dev/null bs=1024M count=1 iflag=fullblock
+	wait_until 60 given_back
+}
+
 @test "the journal is committed every 60 s" {
 	contains "$(guest grep ' / ' /proc/mounts)" commit=60
 }
