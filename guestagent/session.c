@@ -17,6 +17,7 @@
 #include "guestagent/service.h"
 #include "guestagent/socks.h"
 #include "guestagent/sshfs.h"
+#include "guestagent/suspend.h"
 #include "guestagent/trouble.h"
 #include "lib/agentproto.h"
 #include "lib/cleanup.h"
@@ -278,6 +279,8 @@ static int on_message(void *ctx, unsigned type, const uint8_t *body, size_t len)
 		{ AP_MSG_CLOCK, ga_clock_answered },
 		{ AP_MSG_POWER_OFF, on_power_off },
 		{ AP_MSG_REVERSE, ga_reverse_message },
+		{ AP_MSG_SUSPEND, ga_suspend_asked },
+		{ AP_MSG_WOKEN, ga_suspend_over },
 	};
 
 	for (size_t i = 0; i < sizeof(handlers) / sizeof(handlers[0]); i++)
@@ -414,6 +417,7 @@ void ga_session_stop(struct ga *ga)
 		send_boot(ga, AP_BOOT_STOPPING, 0);
 	ga_reverse_stop(ga);
 	ga_sshfs_stop(ga);
+	ga_suspend_stop(ga);
 	mux_each(ga->mux, let_go, ga);
 	ga_timer_stop(&ga->loop, &ga->ports_timer);
 	ga_clock_stop(ga);

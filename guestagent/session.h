@@ -21,6 +21,7 @@ struct dns;
 struct ga_provision;
 struct ga_reverse;
 struct ga_sshfs;
+struct ga_suspend;
 struct ga_troubles;
 
 struct ga {
@@ -35,6 +36,7 @@ struct ga {
 	struct dns *dns;              /* NULL: names are not asked of the host */
 	struct ga_reverse *reverse;   /* NULL: the host has asked for none */
 	struct ga_sshfs *sshfs;       /* a list: folders it serves */
+	struct ga_suspend *suspend;   /* NULL: it gets neither ready nor over it */
 	const struct settings *settings;
 	const char *run_dir;
 	struct rlimit files;   /* RLIMIT_NOFILE as we got it; what commands get back */

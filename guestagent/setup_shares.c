@@ -36,6 +36,11 @@ static int one(const struct setup *su, size_t i, const char *point, const char *
 	return err_errno(e, "mount the host's folder by %s", type);
 }
 
+int setup_share(const struct setup *su, size_t i, struct err *e)
+{
+	return one(su, i, su_item(su, "mount", i, "point", ""), su_item(su, "mount", i, "type", "9p"), e);
+}
+
 int setup_shares(const struct setup *su, struct err *e)
 {
 	char loaded[TYPE_MAX] = "";

@@ -25,6 +25,7 @@ int setup_hostname(const struct setup *su, struct err *e);    /* setup_host.c */
 int setup_environment(const struct setup *su, struct err *e);
 int setup_user(const struct setup *su, struct err *e);        /* setup_user.c */
 int setup_shares(const struct setup *su, struct err *e);      /* setup_shares.c: folders of the host */
+int setup_share(const struct setup *su, size_t i, struct err *e); /* the one of that number, which is there, whose modules are loaded */
 int setup_ssh_keys(const struct setup *su, struct err *e);    /* setup_ssh.c: who may log in by ssh */
 int net_up(const struct setup *su, struct err *e);            /* net.c */
 int net_up_if_down(const struct setup *su, struct err *e);    /* only when the card has no address */

@@ -145,7 +145,7 @@ int trim_filesystem(const char *path, uint64_t *bytes)
 	return 0;
 }
 
-static void drop_page_cache(void)
+void trim_page_cache(void)
 {
 	auto_close int fd = open("/proc/sys/vm/drop_caches", O_WRONLY | O_CLOEXEC);
 
@@ -185,7 +185,7 @@ static void run(const struct trim *t)
 	if (t->boot)
 		sleep(SETTLE_MS / 1000);
 	if (t->caches)
-		drop_page_cache();
+		trim_page_cache();
 	if (t->caches || t->boot_fstrim)
 		trim_filesystem("/", &bytes);
 	f = fopen(LAST, "we");

@@ -29,6 +29,8 @@ void trim_expired(struct trim *t, int64_t now_ms);
 /* When a run wanted at now_ms is due; last: when the one before began, 0 = there was none. */
 int64_t trim_next(int64_t last, int64_t now_ms);
 
+void trim_page_cache(void); /* drops what is clean */
+
 /* Tells the disk which blocks of the file system at path are free; *bytes how many bytes that were. -1 with errno. */
 int trim_filesystem(const char *path, uint64_t *bytes);
 

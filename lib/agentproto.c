@@ -75,7 +75,7 @@ static ssize_t packed(const struct out *o)
 
 static const uint8_t *get(struct in *i, size_t n)
 {
-	static const uint8_t nothing[16];
+	static const uint8_t nothing[AP_SEED_SIZE]; /* the longest that is got at once */
 	const uint8_t *p = i->p;
 
 	if (i->bad || n > i->left) {
@@ -411,6 +411,39 @@ int ap_host_keys_unpack(struct ap_host_keys *v, const uint8_t *p, size_t n)
 		get_text(&i, v->key[k], sizeof(v->key[k]));
 		i.bad = i.bad || !ap_host_key_ok(v->key[k]);
 	}
+	return unpacked(&i);
+}
+
+ssize_t ap_suspend_pack(const struct ap_suspend *v, uint8_t *p, size_t n)
+{
+	struct out o = { .p = p, .max = n };
+
+	put_text(&o, v->why, sizeof(v->why));
+	return packed(&o);
+}
+
+int ap_suspend_unpack(struct ap_suspend *v, const uint8_t *p, size_t n)
+{
+	struct in i = { .p = p, .left = n };
+
+	memset(v, 0, sizeof(*v));
+	get_text(&i, v->why, sizeof(v->why));
+	return unpacked(&i);
+}
+
+ssize_t ap_woken_pack(const struct ap_woken *v, uint8_t *p, size_t n)
+{
+	struct out o = { .p = p, .max = n };
+
+	put(&o, v->seed, sizeof(v->seed));
+	return packed(&o);
+}
+
+int ap_woken_unpack(struct ap_woken *v, const uint8_t *p, size_t n)
+{
+	struct in i = { .p = p, .left = n };
+
+	memcpy(v->seed, get(&i, sizeof(v->seed)), sizeof(v->seed));
 	return unpacked(&i);
 }
 

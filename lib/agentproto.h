@@ -59,6 +59,8 @@ enum ap_message {
 	AP_MSG_CLOCK,                    /* guest → host: u64 stamp, what time is it?; host → guest: struct ap_clock */
 	AP_MSG_HOST_KEYS = MUX_MESSAGE_FIRST + 10, /* guest → host: struct ap_host_keys, after up and when they are others */
 	AP_MSG_MOUNTED = MUX_MESSAGE_FIRST + 12, /* guest → host: u16 index of an SSHFS request: it is mounted now */
+	AP_MSG_SUSPEND = MUX_MESSAGE_FIRST + 16, /* host → guest: get ready to be saved, no body; guest → host: struct ap_suspend */
+	AP_MSG_WOKEN, /* host → guest: struct ap_woken, when it goes on after that, saved or not, and from any saved memory */
 };
 
 struct ap_info {
@@ -161,6 +163,21 @@ struct ap_clock {
 };
 ssize_t ap_clock_pack(const struct ap_clock *v, uint8_t *p, size_t n);
 int ap_clock_unpack(struct ap_clock *v, const uint8_t *p, size_t n);
+
+/* The guest is ready to be saved, or says why it cannot be. */
+struct ap_suspend {
+	char why[512]; /* one line; empty: it is ready */
+};
+ssize_t ap_suspend_pack(const struct ap_suspend *v, uint8_t *p, size_t n);
+int ap_suspend_unpack(struct ap_suspend *v, const uint8_t *p, size_t n);
+
+/* Two machines may go on from one memory: what they draw from here on must differ. */
+enum { AP_SEED_SIZE = 32 };
+struct ap_woken {
+	uint8_t seed[AP_SEED_SIZE]; /* random */
+};
+ssize_t ap_woken_pack(const struct ap_woken *v, uint8_t *p, size_t n);
+int ap_woken_unpack(struct ap_woken *v, const uint8_t *p, size_t n);
 
 /* AP_MSG_MOUNTED */
 ssize_t ap_mounted_pack(uint16_t index, uint8_t *p, size_t n);

@@ -47,7 +47,7 @@ struct cmd {
 extern const struct cmd cmd_autostart, cmd_clone, cmd_complete, cmd_completion, cmd_copy, cmd_create, cmd_delete, cmd_disk,
 	cmd_disk_delete,
 	cmd_disk_list, cmd_disk_unlock, cmd_edit, cmd_factory_reset, cmd_idle, cmd_info,
-	cmd_jsonschema, cmd_list, cmd_pause, cmd_protect, cmd_prune, cmd_rename, cmd_restart, cmd_resume, cmd_shell, cmd_show_ssh, cmd_snapshot, cmd_start,
+	cmd_jsonschema, cmd_list, cmd_pause, cmd_protect, cmd_prune, cmd_rename, cmd_restart, cmd_resume, cmd_shell, cmd_show_ssh, cmd_snapshot, cmd_start, cmd_suspend,
 	cmd_start_at_login, cmd_stop, cmd_template, cmd_template_copy, cmd_template_url, cmd_template_validate, cmd_template_yq,
 	cmd_tunnel, cmd_unprotect, cmd_validate, cmd_watch, cmd_yq_file;
 

@@ -1,9 +1,10 @@
-/* pause and resume: what idle.* does by itself, by hand. */
+/* pause, suspend and resume: what idle.* does by itself, by hand. */
 #include "limactl-c/cli/cmd.h"
 #include "limactl-c/cli/haclient.h"
 #include "limactl-c/cli/say.h"
 
-enum { ANSWER_MS = 60 * 1000 };
+/* One that cannot go on from its memory boots. */
+enum { ANSWER_MS = 600 * 1000 };
 
 static int ask(const struct call *call, const char *path, const char *body, const char *done, struct err *e)
 {
@@ -28,6 +29,11 @@ static int run_pause(const struct call *call, struct err *e)
 	return ask(call, "/v1/pause", "{\"untilUsed\":true}", "is paused. Who uses it wakes it up.", e);
 }
 
+static int run_suspend(const struct call *call, struct err *e)
+{
+	return ask(call, "/v1/save", "{\"untilUsed\":true}", "is suspended: its memory is a file. Who uses it wakes it up.", e);
+}
+
 static int run_resume(const struct call *call, struct err *e)
 {
 	return ask(call, "/v1/wake", NULL, "runs", e);
@@ -39,6 +45,14 @@ const struct cmd cmd_pause = {
 	.summary = "Let an instance stand still until it is used again",
 	.most = 1,
 	.run = run_pause,
+};
+
+const struct cmd cmd_suspend = {
+	.name = "suspend",
+	.args = "[INSTANCE]",
+	.summary = "Keep an instance in a file until it is used again",
+	.most = 1,
+	.run = run_suspend,
 };
 
 const struct cmd cmd_resume = {

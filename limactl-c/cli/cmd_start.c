@@ -9,7 +9,7 @@
 #include "limactl-c/cli/make.h"
 #include "limactl-c/cli/say.h"
 
-enum { WAKE_MS = 60 * 1000 };
+enum { WAKE_MS = 600 * 1000 }; /* one that cannot go on from its memory boots */
 
 struct start_opts {
 	struct edit edit;

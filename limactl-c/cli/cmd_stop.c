@@ -2,7 +2,7 @@
 #include "limactl-c/cli/launch.h"
 
 struct stop_opts {
-	bool force;
+	bool force, suspend;
 };
 
 static int run(const struct call *call, struct err *e)
@@ -11,15 +11,18 @@ static int run(const struct call *call, struct err *e)
 	struct inst i;
 	int rc;
 
+	if (o->force && o->suspend)
+		return err_set(e, ERR_USAGE, "--force and --suspend exclude each other");
 	if (inst_open(call->args ? call->arg[0] : "default", &i, e) < 0)
 		return -1;
-	rc = launch_stop(&i, o->force, e);
+	rc = o->suspend ? launch_suspend(&i, e) : launch_stop(&i, o->force, e);
 	inst_fini(&i);
 	return rc;
 }
 
 static const struct opt opts[] = {
 	{ "force", 'f', OPT_FLAG, offsetof(struct stop_opts, force), .help = "end the machine at once" },
+	{ "suspend", 0, OPT_FLAG, offsetof(struct stop_opts, suspend), .help = "keep its memory: the next start goes on where it was" },
 	{ 0 },
 };
 

@@ -12,6 +12,7 @@ static const struct cmd *const cmds[] = {
 	&cmd_restart,
 	&cmd_pause,
 	&cmd_resume,
+	&cmd_suspend,
 	&cmd_idle,
 	&cmd_edit,
 	&cmd_clone,

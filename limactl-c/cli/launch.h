@@ -20,5 +20,6 @@ enum inst_status launch_status(const struct inst *i, bool *answers);
 
 /* Stops it: the machine by its power button, or at once (force). Says so and succeeds when it is not running. */
 int launch_stop(const struct inst *i, bool force, struct err *e);
+int launch_suspend(const struct inst *i, struct err *e); /* one that runs: its memory is kept for the next start */
 
 #endif

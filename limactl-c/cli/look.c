@@ -159,7 +159,7 @@ static void read_config(struct look *l, struct yn_pool *whole)
 
 int look_at(const char *name, struct yn_pool *whole, struct look *l, struct err *e)
 {
-	auto_free char *path = NULL;
+	auto_free char *path = NULL, *state = NULL;
 	struct err none = { 0 };
 	bool current;
 
@@ -178,6 +178,9 @@ int look_at(const char *name, struct yn_pool *whole, struct look *l, struct err 
 		add_error(l, "there is no lima.yaml that can be read");
 	else if (!current || whole)
 		read_config(l, whole);
+	state = path_in(l->inst.dir, PATH_STATE);
+	if (l->status == INST_STOPPED && fs_exists(state))
+		l->asleep = "Suspended";
 	if (l->status == INST_ORPHAN)
 		add_error(l, "the machine runs without its host agent; start takes it over");
 	if (l->status == INST_RUNNING) {

@@ -15,7 +15,7 @@ enum { LOOK_ERRORS_MAX = 16 };
 struct look {
 	struct inst inst;
 	enum inst_status status;
-	const char *asleep;         /* one that runs: "Paused", or NULL */
+	const char *asleep;         /* one that runs: "Paused"; or one that does not: "Suspended", or NULL */
 	struct plan plan;           /* empty when there is none */
 	const struct ynode *config; /* filled configuration, or NULL; in the caller's pool */
 	pid_t host_agent, machine;  /* 0: none */

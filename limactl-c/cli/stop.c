@@ -70,14 +70,22 @@ static int stop_forced(const struct inst *i, struct err *e)
 	return 0;
 }
 
-static int stop_orderly(const struct inst *i, struct err *e)
+enum { SUSPEND_MS = 240 * 1000, WAKE_MS = 600 * 1000 };
+
+/* An order for one that runs; refused is no error where *e says so. */
+static int order(const struct inst *i, const char *path, int ms, struct err *e)
+{
+	struct hac_answer a = HAC_ANSWER_INIT;
+	int rc = hac_request(i->dir, "POST", path, NULL, ms, &a, e);
+
+	buf_free(&a.body);
+	return rc;
+}
+
+static int end_orderly(const struct inst *i, struct err *e)
 {
 	bool killed;
 
-	if (inst_status(i) == INST_ORPHAN)
-		return err_set(e, ERR_STATE,
-			       "the machine of instance \"%s\" runs without its host agent: `limactl-c start %s` takes it "
-			       "over, `limactl-c stop -f %s` ends it", i->name, i->name, i->name);
 	if (ask(i, false, &killed, e) < 0)
 		return err_wrap(e, "stop of instance \"%s\" (stop -f ends it at once)", i->name);
 	if (killed)
@@ -85,6 +93,29 @@ static int stop_orderly(const struct inst *i, struct err *e)
 	if (!wait_stopped(i))
 		return err_set(e, ERR_TIMEOUT, "instance \"%s\" did not end (stop -f ends it at once)", i->name);
 	return 0;
+}
+
+static int stop_orderly(const struct inst *i, struct err *e)
+{
+	struct err refused = { 0 };
+
+	if (inst_status(i) == INST_ORPHAN)
+		return err_set(e, ERR_STATE,
+			       "the machine of instance \"%s\" runs without its host agent: `limactl-c start %s` takes it "
+			       "over, `limactl-c stop -f %s` ends it", i->name, i->name, i->name);
+	/* A suspended guest would not be powered off; one that starts or stops is not asleep. */
+	order(i, "/v1/wake", WAKE_MS, &refused);
+	return end_orderly(i, e);
+}
+
+int launch_suspend(const struct inst *i, struct err *e)
+{
+	if (inst_status(i) != INST_RUNNING)
+		return err_set(e, ERR_STATE, "instance \"%s\" is not running", i->name);
+	say_info("Suspending the instance \"%s\"", i->name);
+	if (order(i, "/v1/save", SUSPEND_MS, e) < 0)
+		return err_wrap(e, "instance \"%s\"", i->name);
+	return end_orderly(i, e);
 }
 
 int launch_stop(const struct inst *i, bool force, struct err *e)

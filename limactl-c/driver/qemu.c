@@ -130,10 +130,6 @@ static int qemu_save(struct vm *vm, const char *path, struct err *e)
 {
 	if (need(vm, RUNNING | PAUSED, "saved", e) < 0)
 		return -1;
-	/* QEMU refuses too, as long as the guest has one mounted, but only when it has stopped the machine. */
-	if (vm->plan->mounts)
-		return err_set(e, ERR_STATE, "a machine that shares folders (mounts) cannot be saved: what it has open of them would "
-			       "be lost; it can be paused, or stopped");
 	unlink(path); /* another name of an older state stays what it is */
 	vm->state_fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (vm->state_fd < 0)

@@ -41,6 +41,7 @@ static void on_up(void *ctx, bool resumed)
 		resolve_agent(ha->resolve);
 		file_events_agent(ha->file_events);
 	}
+	suspend_linked(ha);
 	harvester_answered(ha->harvester);
 	ready_agent(ha->ready, resumed);
 	sshfs_up(ha->sshfs, resumed); /* whatever changes by that counts for what was begun anew above */
@@ -99,6 +100,11 @@ static int message_mounted(struct ha *ha, const uint8_t *body, size_t len)
 	return sshfs_message(ha->sshfs, body, len);
 }
 
+static int message_suspend(struct ha *ha, const uint8_t *body, size_t len)
+{
+	return suspend_message(ha, body, len);
+}
+
 static int message_host_keys(struct ha *ha, const uint8_t *body, size_t len)
 {
 	return ssh_message(ha->ssh, body, len);
@@ -116,6 +122,7 @@ static const struct {
 	{ AP_MSG_CLOCK, message_clock },
 	{ AP_MSG_HOST_KEYS, message_host_keys },
 	{ AP_MSG_MOUNTED, message_mounted },
+	{ AP_MSG_SUSPEND, message_suspend },
 };
 
 static int on_message(void *ctx, unsigned type, const uint8_t *body, size_t len)
@@ -310,6 +317,7 @@ static int set_up(struct ha *ha, struct err *e)
 	ha->guest = guest_new(ha->loop, &guest_ops, ha, e);
 	if (!ha->guest)
 		return -1;
+	suspend_init(ha);
 	ha->conns = conns_new(ha->loop, ha->guest);
 	ha->tunnels = tunnels_new(ha->loop, ha->conns);
 	ha->publish = publish_new(ha->loop, ha->guest, ha->conns, ha->events, ha->plan, e);
@@ -399,6 +407,7 @@ void ha_free(struct ha *ha)
 	vmctl_free(ha->vm);
 	events_free(ha->events);
 	deadline_free(ha->end_deadline);
+	suspend_fini(ha);
 	change_free(ha->lock_change);
 	hostclock_free(ha->clock);
 	loop_free(ha->loop);

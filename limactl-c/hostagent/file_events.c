@@ -204,6 +204,12 @@ struct file_events *file_events_new(struct loop *l, struct guest *g, struct spaw
 	return f;
 }
 
+void file_events_stop(struct file_events *f)
+{
+	end_watcher(f);
+	guest_abort(&f->st, MUX_RESET_ABORT);
+}
+
 void file_events_free(struct file_events *f)
 {
 	if (!f)

@@ -18,6 +18,7 @@ struct file_events;
 struct file_events *file_events_new(struct loop *l, struct guest *g, struct spawner *spawner, const struct plan *plan,
 				    struct troubles *t);
 void file_events_free(struct file_events *f); /* NULL is allowed; before guest_free() */
+void file_events_stop(struct file_events *f); /* the guest's end holds its folders no more; file_events_agent() begins again */
 void file_events_agent(struct file_events *f); /* a guest agent that is new to us answers */
 
 #endif

@@ -216,10 +216,15 @@ static void say_time_first(struct guest *g)
 		note_frame(g, clock_boot_ms());
 }
 
-int guest_send_power_off(struct guest *g)
+int guest_send(struct guest *g, unsigned type, const uint8_t *body, size_t len)
 {
 	say_time_first(g);
-	return mux_send(g->mux, AP_MSG_POWER_OFF, NULL, 0);
+	return mux_send(g->mux, type, body, len);
+}
+
+int guest_send_power_off(struct guest *g)
+{
+	return guest_send(g, AP_MSG_POWER_OFF, NULL, 0);
 }
 
 int guest_send_time(struct guest *g)
@@ -235,8 +240,7 @@ int guest_send_reverse(struct guest *g, const struct ap_reverse *v)
 	auto_free uint8_t *body = xmalloc(MUX_MESSAGE_MAX);
 	ssize_t n = ap_reverse_pack(v, body, MUX_MESSAGE_MAX);
 
-	say_time_first(g);
-	return n < 0 ? -1 : mux_send(g->mux, AP_MSG_REVERSE, body, (size_t)n);
+	return n < 0 ? -1 : guest_send(g, AP_MSG_REVERSE, body, (size_t)n);
 }
 
 int guest_answer_clock(struct guest *g, const uint8_t *body, size_t len)

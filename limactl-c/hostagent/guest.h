@@ -63,6 +63,7 @@ void guest_hurry(struct guest *g, bool on); /* whether the guest could answer no
 struct silence *guest_silence(struct guest *g); /* for silence.c */
 struct use *guest_use(struct guest *g); /* where the users of streams note what counts as use */
 int guest_send_power_off(struct guest *g); /* beside the power button */
+int guest_send(struct guest *g, unsigned type, const uint8_t *body, size_t len); /* a message; -1: its queue is full */
 int guest_send_reverse(struct guest *g, const struct ap_reverse *v);
 /* The host's clock, for the guest to compare its own with. Before the first frame after a quiet minute it is sent by itself. */
 int guest_send_time(struct guest *g);

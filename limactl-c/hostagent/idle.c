@@ -11,6 +11,7 @@
 #include "limactl-c/hostagent/idle_ladder.h"
 #include "limactl-c/hostagent/idle_text.h"
 #include "limactl-c/hostagent/life.h"
+#include "limactl-c/hostagent/pressure.h"
 
 enum { JUST_MS = 2000 };
 
@@ -29,6 +30,7 @@ struct idle {
 	struct containers *containers; /* NULL: there is no docker.sock; likewise watch */
 	struct docker_watch *watch;
 	struct idle_slept slept;
+	struct pressure *pressure; /* NULL: it is not to be suspended by itself, or the host does not tell */
 };
 
 /* --- containers --- */
@@ -92,9 +94,12 @@ static const struct {
 	[LADDER_WAKE] = { { VMCTL_RESUME, VMCTL_RESTORE }, LADDER_AWAKE },
 };
 
-static void step_failed(struct idle *d)
+/* One that was interrupted by a use did not fail. */
+static void step_failed(struct idle *d, enum ladder_step step)
 {
-	d->ladder.failed = true;
+	if (guest_use(d->ha->guest)->wanted)
+		return;
+	d->ladder.failed = step;
 	d->failed_at = clock_ms();
 }
 
@@ -122,7 +127,7 @@ static void take_step(struct idle *d, enum ladder_step step)
 	log_warn("%s: %s", idle_step_word(step), e.msg);
 	life_answer(&ha->waiters, 500, e.msg);
 	d->step = LADDER_STAY;
-	step_failed(d);
+	step_failed(d, step);
 }
 
 static void carry_out(struct idle *d, enum ladder_step step)
@@ -173,7 +178,7 @@ static void take_in(struct idle *d, int64_t now)
 	note_state(d, l->state, now);
 	if (d->step != LADDER_STAY && l->state != LADDER_CHANGING) {
 		if (l->state != steps[d->step].leads_to)
-			step_failed(d);
+			step_failed(d, d->step);
 		d->step = LADDER_STAY;
 	}
 	l->used = u->last > d->awake_at ? u->last : d->awake_at;
@@ -182,7 +187,8 @@ static void take_in(struct idle *d, int64_t now)
 	l->requests = u->requests;
 	l->wanted = u->wanted;
 	l->held = d->ha->held;
-	l->failed = l->failed && l->used <= d->failed_at;
+	if (l->used > d->failed_at)
+		l->failed = LADDER_STAY;
 	if (l->containers != LADDER_ASKED && l->used > d->asked_at)
 		l->containers = LADDER_UNKNOWN;
 }
@@ -208,6 +214,7 @@ void idle_look(struct idle *d)
 		return;
 	take_in(d, now);
 	d->next = ladder_decide(&d->ladder, now);
+	d->ladder.pressure = false; /* it is told again while it lasts */
 	carry_out(d, d->next.step);
 	arm(d);
 }
@@ -263,6 +270,14 @@ static enum ladder_when when_of(const struct plan *p)
 	return w;
 }
 
+/* idle_look() follows, before the next wait. */
+static void on_pressure(void *ctx)
+{
+	struct idle *d = ctx;
+
+	d->ladder.pressure = true;
+}
+
 struct idle *idle_new(struct ha *ha)
 {
 	const struct plan *p = ha->plan;
@@ -273,7 +288,10 @@ struct idle *idle_new(struct ha *ha)
 	d->look_at = INT64_MAX;
 	d->seen_at = clock_ms();
 	d->look = deadline_new(ha->loop, on_look, d);
-	d->ladder = (struct ladder){ .when = when_of(p), .pause_ms = 1000 * (int64_t)p->idle_pause_after };
+	d->ladder = (struct ladder){ .when = when_of(p), .pause_ms = 1000 * (int64_t)p->idle_pause_after,
+				     .suspend_ms = 1000 * (int64_t)p->idle_suspend_after };
+	if (d->ladder.suspend_ms && d->ladder.when != LADDER_NEVER)
+		d->pressure = pressure_new(ha->loop, on_pressure, d);
 	if (!socket)
 		return d;
 	/* Those of another engine beside it are in no list of Docker's. */
@@ -287,6 +305,7 @@ void idle_free(struct idle *d)
 {
 	if (!d)
 		return;
+	pressure_free(d->pressure);
 	docker_watch_free(d->watch);
 	containers_free(d->containers);
 	deadline_free(d->look);

@@ -23,9 +23,10 @@ static bool has_requests(const struct ladder *l)
 	return l->requests;
 }
 
+/* One that cannot be suspended can be paused. */
 static bool has_failed(const struct ladder *l)
 {
-	return l->failed;
+	return l->failed == LADDER_PAUSE || (l->failed == LADDER_SUSPEND && !l->pause_ms);
 }
 
 static bool has_no_engine(const struct ladder *l)
@@ -114,7 +115,7 @@ static struct ladder_next paused(const struct ladder *l, int64_t now)
 		return go(LADDER_WAKE);
 	if (l->when == LADDER_NEVER || !l->suspend_ms)
 		return stay(LADDER_OFF, INT64_MAX);
-	if (l->failed)
+	if (l->failed == LADDER_SUSPEND)
 		return stay(LADDER_FAILED, INT64_MAX);
 	return l->pressure || deeper <= now ? go(LADDER_SUSPEND) : stay(LADDER_USED, deeper);
 }

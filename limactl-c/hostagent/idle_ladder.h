@@ -60,7 +60,7 @@ struct ladder {
 	enum ladder_containers containers;
 	bool wanted;   /* somebody came or wrote since it began to go to sleep */
 	bool held;
-	bool failed;   /* the last step did; since then there was no use */
+	enum ladder_step failed; /* the last step that did, if there was no use since then; LADDER_STAY: none */
 	bool pressure; /* the host is short of memory */
 };
 

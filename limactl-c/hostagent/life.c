@@ -95,9 +95,9 @@ void life_fail(struct ha *ha, const char *why)
 
 int life_operation(struct ha *ha, enum vmctl_op op, struct err *e)
 {
-	auto_free char *path = op == VMCTL_SAVE ? state_tmp(ha->plan) : state_file(ha->plan);
-
-	return life_operation_on(ha, op, path, e);
+	if (op == VMCTL_SAVE)
+		return suspend_begin(ha, e);
+	return op == VMCTL_RESTORE ? suspend_restore(ha, e) : life_operation_on(ha, op, NULL, e);
 }
 
 int life_operation_on(struct ha *ha, enum vmctl_op op, const char *path, struct err *e)
@@ -105,12 +105,12 @@ int life_operation_on(struct ha *ha, enum vmctl_op op, const char *path, struct 
 	if (vmctl_begin(ha->vm, op, path, e) < 0)
 		return -1;
 	ha->op = op;
-	if (op == VMCTL_SAVE || op == VMCTL_POWERDOWN)
+	if (op == VMCTL_POWERDOWN)
 		guest_ending(ha->guest);
 	return 0;
 }
 
-static void begin_or_fail(struct ha *ha, enum vmctl_op op)
+void life_begin_or_fail(struct ha *ha, enum vmctl_op op)
 {
 	struct err e = { 0 };
 
@@ -189,8 +189,7 @@ void life_stop(struct ha *ha, bool force)
 	}
 }
 
-/* The machine runs its guest: at a start of any kind. */
-static void machine_runs(struct ha *ha)
+void life_machine_runs(struct ha *ha)
 {
 	events_started(ha->events);
 	sockets_start(ha->sockets);
@@ -200,15 +199,17 @@ static void machine_runs(struct ha *ha)
 	ready_machine(ha->ready);
 }
 
-static void settle(struct ha *ha, enum ha_state s)
+void life_settle(struct ha *ha, enum ha_state s)
 {
 	ha->state = s;
 	life_answer(&ha->waiters, 200, life_word(s));
+	if (s == HA_RUNNING)
+		life_answer(&ha->wakers, 200, life_word(s));
 }
 
 static void done_start(struct ha *ha)
 {
-	machine_runs(ha);
+	life_machine_runs(ha);
 }
 
 static void done_adopt(struct ha *ha)
@@ -218,14 +219,14 @@ static void done_adopt(struct ha *ha)
 	state_remove(ha->plan);
 	/* Whoever starts an instance wants it to run. */
 	if (vmctl_state(ha->vm) == VM_PAUSED)
-		begin_or_fail(ha, VMCTL_RESUME);
+		life_begin_or_fail(ha, VMCTL_RESUME);
 	else
-		machine_runs(ha);
+		life_machine_runs(ha);
 }
 
 static void done_pause(struct ha *ha)
 {
-	settle(ha, HA_PAUSED);
+	life_settle(ha, HA_PAUSED);
 }
 
 void life_tell_time(void *ctx)
@@ -240,33 +241,10 @@ void life_tell_time(void *ctx)
 static void done_resume(struct ha *ha)
 {
 	if (ha->state == HA_STARTING) {
-		machine_runs(ha);
+		life_machine_runs(ha);
 	} else {
 		life_tell_time(ha); /* its clock stood still */
-		settle(ha, HA_RUNNING);
-	}
-}
-
-static void done_save(struct ha *ha)
-{
-	struct err e = { 0 };
-
-	guest_disconnect(ha->guest);
-	if (state_commit(ha->plan, &e) < 0)
-		life_fail(ha, e.msg);
-	else
-		settle(ha, HA_SAVED);
-}
-
-static void done_restore(struct ha *ha)
-{
-	state_remove(ha->plan); /* the driver has removed the state itself before the machine ran */
-	log_info("the saved machine is restored");
-	if (ha->state == HA_STARTING) {
-		machine_runs(ha);
-	} else {
-		guest_connect(ha->guest);
-		settle(ha, HA_RUNNING);
+		life_settle(ha, HA_RUNNING);
 	}
 }
 
@@ -301,25 +279,6 @@ static void failed_adopt(struct ha *ha, const struct err *e)
 	life_fail(ha, why);
 }
 
-/* A state that is still there was never run: it can be tried again. A start does not wait for that. */
-static void failed_restore(struct ha *ha, const struct err *e)
-{
-	auto_free char *file = state_file(ha->plan);
-
-	if (vmctl_state(ha->vm) != VM_OFF) {
-		failed_fatal(ha, e);
-	} else if (ha->state == HA_STARTING) {
-		log_warn("the saved machine could not be restored, the guest boots afresh: %s", e->msg);
-		state_remove(ha->plan);
-		begin_or_fail(ha, VMCTL_START);
-	} else if (fs_exists(file)) {
-		log_warn("%s", e->msg);
-		life_answer(&ha->waiters, 500, e->msg);
-	} else {
-		life_fail(ha, e->msg);
-	}
-}
-
 /* Back to what the driver says it is. */
 static void failed_back(struct ha *ha, const struct err *e)
 {
@@ -333,26 +292,13 @@ static void failed_back(struct ha *ha, const struct err *e)
 	ha->state = vmctl_state(ha->vm) == VM_PAUSED ? HA_PAUSED : HA_RUNNING;
 	life_answer(&ha->waiters, 500, e->msg);
 	if (was == HA_RUNNING && ha->state == HA_PAUSED)
-		begin_or_fail(ha, VMCTL_RESUME);
-}
-
-static void failed_save(struct ha *ha, const struct err *e)
-{
-	auto_free char *tmp = state_tmp(ha->plan);
-
-	unlink(tmp);
-	if (vmctl_state(ha->vm) == VM_OFF) {
-		life_fail(ha, e->msg);
-		return;
-	}
-	guest_connect(ha->guest);
-	failed_back(ha, e);
+		life_begin_or_fail(ha, VMCTL_RESUME);
 }
 
 static void done_snapshot(struct ha *ha)
 {
 	snapshots_over(ha, true);
-	settle(ha, ha->state);
+	life_settle(ha, ha->state);
 }
 
 static void failed_snapshot(struct ha *ha, const struct err *e)
@@ -373,8 +319,8 @@ static const struct {
 	[VMCTL_START] = { "being started", done_start, failed_fatal },
 	[VMCTL_PAUSE] = { "being paused", done_pause, failed_back },
 	[VMCTL_RESUME] = { "being resumed", done_resume, failed_back },
-	[VMCTL_SAVE] = { "being saved", done_save, failed_save },
-	[VMCTL_RESTORE] = { "being restored", done_restore, failed_restore },
+	[VMCTL_SAVE] = { "being saved", suspend_saved, suspend_save_failed },
+	[VMCTL_RESTORE] = { "being restored", suspend_restored, suspend_restore_failed },
 	[VMCTL_SNAPSHOT_CREATE] = { "being given a snapshot", done_snapshot, failed_snapshot },
 	[VMCTL_SNAPSHOT_APPLY] = { "going back to a snapshot", done_snapshot, failed_snapshot },
 	[VMCTL_SNAPSHOT_DELETE] = { "getting rid of a snapshot", done_snapshot, failed_snapshot },
@@ -407,6 +353,14 @@ static void exited(struct ha *ha, const struct err *e)
 		life_fail(ha, e->msg);
 }
 
+void life_stop_if_wanted(struct ha *ha)
+{
+	if (!ha->stop_wanted || ha->op != VMCTL_NONE || ha->ended || ha->state == HA_STOPPING)
+		return;
+	ha->stop_wanted = false;
+	stop_now(ha);
+}
+
 void life_event(void *ctx, const struct vm_event *ev)
 {
 	struct ha *ha = ctx;
@@ -434,10 +388,13 @@ void life_event(void *ctx, const struct vm_event *ev)
 		return;
 	case VM_EV_EXITED:
 		ha->op = VMCTL_NONE;
+		suspend_gone(ha);
 		exited(ha, &ev->error);
 		return;
 	case VM_EV_DONE:
 	case VM_EV_FAILED:
+		if (suspend_step(ha, ev))
+			return;
 		ha->op = VMCTL_NONE;
 		if (op == VMCTL_NONE)
 			return;
@@ -447,10 +404,7 @@ void life_event(void *ctx, const struct vm_event *ev)
 			ops[op].failed(ha, &ev->error);
 		break;
 	}
-	if (ha->stop_wanted && ha->op == VMCTL_NONE && !ha->ended && ha->state != HA_STOPPING) {
-		ha->stop_wanted = false;
-		stop_now(ha);
-	}
+	life_stop_if_wanted(ha);
 }
 
 void life_ready(void *ctx)
@@ -468,6 +422,7 @@ void life_ready(void *ctx)
 	log_info("the instance is %s", jx_count(errors) ? "running, degraded" : "running");
 	events_running(ha->events, errors);
 	harvester_start(ha->harvester);
+	life_settle(ha, HA_RUNNING); /* who woke up one that had to boot */
 }
 
 /* --- the beginning --- */
@@ -495,5 +450,5 @@ void life_begin(struct ha *ha)
 	if (fits)
 		log_warn("the saved machine is given up and the guest boots afresh: %s", e.msg);
 	state_remove(ha->plan);
-	begin_or_fail(ha, VMCTL_START);
+	life_begin_or_fail(ha, VMCTL_START);
 }

@@ -20,6 +20,7 @@
 #include "limactl-c/hostagent/resolve.h"
 #include "limactl-c/hostagent/ssh.h"
 #include "limactl-c/hostagent/sshfs.h"
+#include "limactl-c/hostagent/suspend.h"
 #include "limactl-c/hostagent/troubles.h"
 #include "limactl-c/hostagent/tunnel.h"
 #include "limactl-c/hostagent/vm.h"
@@ -62,6 +63,7 @@ struct ha {
 	} snapshot;                /* that was begun last */
 	struct ha_waiter *waiters; /* for the operation under way */
 	struct ha_waiter *wakers;  /* for it to run again, once it sleeps */
+	struct suspend suspend;
 	bool held; /* asleep until it is told to wake up, whoever comes */
 	struct ha_waiter *enders;  /* for the end */
 	struct deadline *end_deadline; /* set only while stopping */
@@ -101,6 +103,10 @@ void life_stop(struct ha *ha, bool force);
 int life_operation(struct ha *ha, enum vmctl_op op, struct err *e);
 void life_answer(struct ha_waiter **list, int status, const char *text); /* to all of them, who are forgotten */
 int life_operation_on(struct ha *ha, enum vmctl_op op, const char *path, struct err *e); /* path: as for vmctl_begin() */
+void life_begin_or_fail(struct ha *ha, enum vmctl_op op); /* an operation that cannot begin ends it with an error */
+void life_machine_runs(struct ha *ha); /* its guest: at a start of any kind */
+void life_settle(struct ha *ha, enum ha_state s); /* that is its state, and who waited for it is told */
+void life_stop_if_wanted(struct ha *ha); /* an operation is over */
 const char *life_doing(const struct ha *ha); /* "being saved" */
 
 #endif

@@ -144,7 +144,7 @@ static void on_poll(uv_poll_t *h, int status, int events)
 		return;
 	}
 	w->fn(w->ctx, (events & UV_READABLE ? WATCH_READ : 0) | (events & UV_WRITABLE ? WATCH_WRITE : 0) |
-			      (events & UV_DISCONNECT ? WATCH_HANGUP : 0));
+			      (events & UV_DISCONNECT ? WATCH_HANGUP : 0) | (events & UV_PRIORITIZED ? WATCH_URGENT : 0));
 }
 
 struct watch *watch_new(struct loop *l, int fd, void (*fn)(void *ctx, unsigned events), void *ctx)
@@ -164,7 +164,7 @@ struct watch *watch_new(struct loop *l, int fd, void (*fn)(void *ctx, unsigned e
 void watch_set(struct watch *w, unsigned events)
 {
 	int uv = (events & WATCH_READ ? UV_READABLE : 0) | (events & WATCH_WRITE ? UV_WRITABLE : 0) |
-		 (events & WATCH_HANGUP ? UV_DISCONNECT : 0);
+		 (events & WATCH_HANGUP ? UV_DISCONNECT : 0) | (events & WATCH_URGENT ? UV_PRIORITIZED : 0);
 
 	if (events == w->events)
 		return;

@@ -21,8 +21,8 @@ void loop_on_signal(struct loop *l, int signum, void (*fn)(void *ctx, int signum
 
 /* --- descriptors --- */
 
-/* WATCH_HANGUP: the peer will send no more; for who does not read just then. */
-enum { WATCH_READ = 1, WATCH_WRITE = 2, WATCH_ERROR = 4, WATCH_HANGUP = 8 };
+/* WATCH_HANGUP: the peer will send no more; for who does not read just then. WATCH_URGENT: as poll() tells with POLLPRI. */
+enum { WATCH_READ = 1, WATCH_WRITE = 2, WATCH_ERROR = 4, WATCH_HANGUP = 8, WATCH_URGENT = 16 };
 
 struct watch;
 

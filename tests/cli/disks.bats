@@ -251,8 +251,7 @@ is_used_by() { equals "$(user_of "$1")" "$2"; }
 	run -1 limactl-c start --tty=false two
 	contains "$output" 'in use by instance \"one\"'
 	control one POST restore
-	control one POST save
-	limactl-c stop one
+	limactl-c stop --suspend one
 	wait_until 5 is_used_by data ""
 	[ -e "$LIMA_HOME/one/vm.state" ]
 	limactl-c start --tty=false two

@@ -30,6 +30,8 @@ CHECK(ap_trouble, ap_trouble)
 CHECK(ap_reverse, ap_reverse)
 CHECK(ap_clock, ap_clock)
 CHECK(ap_host_keys, ap_host_keys)
+CHECK(ap_suspend, ap_suspend)
+CHECK(ap_woken, ap_woken)
 
 static void check_time(const uint8_t *p, size_t n)
 {
@@ -46,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static void (*const check[])(const uint8_t *p, size_t n) = { check_ap_open, check_ap_info, check_ap_ports,
 								     check_ap_provision, check_ap_boot, check_time,
 								     check_ap_trouble, check_ap_reverse, check_ap_clock,
-								     check_ap_host_keys };
+								     check_ap_host_keys, check_ap_suspend, check_ap_woken };
 
 	if (size)
 		check[data[0] % (sizeof(check) / sizeof(check[0]))](data + 1, size - 1);

@@ -21,7 +21,7 @@ vm_prepare() {
 	# The disk belongs to the state only when nothing is in flight.
 	limactl-c shell vm sync || return 1
 	control vm POST save || return 1
-	cp "$LIMA_HOME/vm/disk" "$VM_STASH/disk" || return 1
+	cp -p "$LIMA_HOME/vm/disk" "$VM_STASH/disk" || return 1
 	cp "$LIMA_HOME/vm/vm.state" "$LIMA_HOME/vm/vm.state.json" "$VM_STASH" || return 1
 	limactl-c stop -f vm
 }
@@ -84,7 +84,7 @@ start_sshd() {
 # A copy of the saved machine, running again within a second or two.
 vm_restore() {
 	limactl-c stop -f vm >/dev/null 2>&1 || true
-	cp "$VM_STASH/disk" "$LIMA_HOME/vm/disk"
+	cp -p "$VM_STASH/disk" "$LIMA_HOME/vm/disk"
 	cp "$VM_STASH/vm.state" "$VM_STASH/vm.state.json" "$LIMA_HOME/vm/"
 	limactl-c start vm
 }

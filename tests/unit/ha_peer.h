@@ -49,6 +49,9 @@ struct peer {
 	size_t messages_before; /* when the last stream was opened, or had its first bytes with PEER_RUN */
 	uint8_t last_message[64];
 	size_t last_message_len, messages;
+	const char *not_ready; /* to be saved, and why; NULL: it is */
+	bool never_ready;      /* it does not say */
+	size_t asked_ready, woken; /* such messages */
 	struct deadline *tick;
 	const char *first_answer, *answer; /* PEER_ANSWER: to the first question, to all others */
 	size_t answered;
@@ -160,7 +163,16 @@ static int peer_message(void *ctx, unsigned type, const uint8_t *body, size_t le
 {
 	struct peer *p = ctx;
 
-	(void)type;
+	p->woken += type == AP_MSG_WOKEN;
+	if (type == AP_MSG_SUSPEND) {
+		struct ap_suspend v = { 0 };
+		uint8_t out[sizeof(v) + 2];
+
+		p->asked_ready++;
+		snprintf(v.why, sizeof(v.why), "%s", p->not_ready ? p->not_ready : "");
+		if (!p->never_ready)
+			mux_send(p->mux, AP_MSG_SUSPEND, out, (size_t)ap_suspend_pack(&v, out, sizeof(out)));
+	}
 	p->messages++;
 	p->last_message_len = len;
 	memcpy(p->last_message, body, len < sizeof(p->last_message) ? len : sizeof(p->last_message));

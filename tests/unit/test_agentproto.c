@@ -316,6 +316,26 @@ static void test_a_host_key_is_two_words_and_nothing_else(void **state)
 		assert_true(ap_host_key_ok(good[i]));
 }
 
+static void test_suspend_and_woken(void **state)
+{
+	struct ap_suspend v = { "/mnt is in use" }, got;
+	struct ap_woken w = { { 1, 2, [31] = 32 } }, seed;
+	ssize_t n = ap_suspend_pack(&v, bytes, sizeof(bytes));
+
+	(void)state;
+	assert_int_equal(ap_suspend_unpack(&got, bytes, (size_t)n), 0);
+	assert_string_equal(got.why, v.why);
+	CHECK_EXACT(ap_suspend, &got, (size_t)n);
+	v.why[0] = '\0'; /* it is ready */
+	n = ap_suspend_pack(&v, bytes, sizeof(bytes));
+	assert_int_equal(ap_suspend_unpack(&got, bytes, (size_t)n), 0);
+	n = ap_woken_pack(&w, bytes, sizeof(bytes));
+	assert_int_equal(n, AP_SEED_SIZE);
+	assert_int_equal(ap_woken_unpack(&seed, bytes, (size_t)n), 0);
+	assert_memory_equal(seed.seed, w.seed, sizeof(w.seed));
+	CHECK_EXACT(ap_woken, &seed, (size_t)n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -330,6 +350,7 @@ int main(void)
 		cmocka_unit_test(test_most_ports_fit_a_message),
 		cmocka_unit_test(test_provision),
 		cmocka_unit_test(test_trouble),
+		cmocka_unit_test(test_suspend_and_woken),
 		cmocka_unit_test(test_boot_and_time),
 	};
 

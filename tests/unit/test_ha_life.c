@@ -46,33 +46,6 @@ static void what_fits_no_state_is_refused_in_words(void **state)
 	expect("POST", "/v1/stop", "", "200", "stopped");
 }
 
-static void saved_and_restored(void **state)
-{
-	unsigned port = free_port();
-	int fd;
-
-	(void)state;
-	start();
-	say_port(4, port, true, true);
-	peer_run(&p, peer_rounds);
-	assert_true(accepts(4, port));
-	expect("POST", "/v1/save", "", "200", "saved");
-	assert_true(in_folder("vm.state") && in_folder("vm.state.json"));
-	assert_false(in_folder("vm.state.tmp"));
-	expect("GET", "/v1/status", "", "200", "\"vmPid\":0");
-	/* Who comes now waits, and is served after. */
-	fd = connect_port(4, port);
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, "ping", 4), 4);
-	expect("POST", "/v1/restore", "", "200", "running");
-	assert_true(drv.saw_file);
-	assert_false(in_folder("vm.state") || in_folder("vm.state.json"));
-	client = fd;
-	shutdown(fd, SHUT_WR);
-	assert_string_equal(read_answer(), "ping");
-	expect("POST", "/v1/stop", "", "200", "stopped");
-}
-
 static bool hurried(struct peer *peer)
 {
 	(void)peer;
@@ -95,74 +68,6 @@ static void clients_are_in_a_hurry_only_while_the_machine_runs(void **state)
 	peer_run(&p, hurried);
 	expect("POST", "/v1/save", "", "200", "saved");
 	peer_run(&p, not_hurried);
-	expect("POST", "/v1/stop", "", "200", "stopped");
-}
-
-static void stopped_while_saved_it_is_restored_by_the_next_start(void **state)
-{
-	(void)state;
-	start();
-	expect("POST", "/v1/save", "", "200", "saved");
-	expect("POST", "/v1/stop", "", "200", "stopped");
-	assert_true(in_folder("vm.state"));
-	peer_end_guest(&p);
-	ha_free(ha);
-	start();
-	assert_int_equal(drv.starts, 1);
-	assert_int_equal(drv.restores, 1);
-	assert_false(in_folder("vm.state"));
-}
-
-static void a_state_of_another_machine_is_given_up(void **state)
-{
-	(void)state;
-	start();
-	expect("POST", "/v1/save", "", "200", "saved");
-	expect("POST", "/v1/stop", "", "200", "stopped");
-	peer_end_guest(&p);
-	ha_free(ha);
-	plan.memory = 123456;
-	start();
-	assert_int_equal(drv.starts, 2);
-	assert_int_equal(drv.restores, 0);
-	assert_false(in_folder("vm.state"));
-}
-
-static void a_state_that_cannot_be_restored_is_given_up(void **state)
-{
-	(void)state;
-	start();
-	expect("POST", "/v1/save", "", "200", "saved");
-	expect("POST", "/v1/stop", "", "200", "stopped");
-	peer_end_guest(&p);
-	ha_free(ha);
-	drv.fail = "the state is torn";
-	start();
-	assert_int_equal(drv.restores, 1);
-	assert_int_equal(drv.starts, 2);
-	assert_false(in_folder("vm.state"));
-}
-
-static void a_failed_restore_can_be_tried_again(void **state)
-{
-	(void)state;
-	start();
-	expect("POST", "/v1/save", "", "200", "saved");
-	drv.fail = "no memory for the machine";
-	expect("POST", "/v1/restore", "", "500", "no memory for the machine");
-	expect("GET", "/v1/status", "", "200", "\"state\":\"saved\"");
-	expect("POST", "/v1/restore", "", "200", "running");
-}
-
-static void a_failed_save_goes_on(void **state)
-{
-	(void)state;
-	start();
-	drv.fail = "no space left";
-	expect("POST", "/v1/save", "", "500", "no space left");
-	peer_run(&p, is_running);
-	assert_int_equal(drv.vm.state, VM_RUNNING);
-	assert_false(in_folder("vm.state") || in_folder("vm.state.tmp"));
 	expect("POST", "/v1/stop", "", "200", "stopped");
 }
 
@@ -460,13 +365,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(start_and_stop),
 		T(what_fits_no_state_is_refused_in_words),
-		T(saved_and_restored),
 		T(clients_are_in_a_hurry_only_while_the_machine_runs),
-		T(stopped_while_saved_it_is_restored_by_the_next_start),
-		T(a_state_of_another_machine_is_given_up),
-		T(a_state_that_cannot_be_restored_is_given_up),
-		T(a_failed_restore_can_be_tried_again),
-		T(a_failed_save_goes_on),
 		T(a_paused_machine_is_stopped_by_its_button),
 		T(a_guest_that_cannot_be_powered_off_is_killed_which_is_said),
 		T(stop_by_force),

@@ -53,7 +53,8 @@ static void reasons_to_stay_awake(void **state)
 		{ LADDER_REQUESTS, true, INT64_MAX, { .requests = 1 } },
 		{ LADDER_USED, true, NOW + 1, { .used = NOW - PAUSE + 1 } },
 		{ LADDER_ANSWERS, true, NOW + 1, { .asked = NOW - LADDER_ANSWER_MS + 1 } },
-		{ LADDER_FAILED, true, INT64_MAX, { .failed = true } },
+		{ LADDER_FAILED, true, INT64_MAX, { .failed = LADDER_PAUSE } },
+		{ LADDER_FAILED, true, INT64_MAX, { .failed = LADDER_SUSPEND, .pause_ms = -1 } },
 		{ LADDER_CONTAINERS, false, INT64_MAX, { .containers = LADDER_SOME } },
 		{ LADDER_ASKING, false, INT64_MAX, { .containers = LADDER_ASKED } },
 		{ LADDER_NO_ANSWER, false, INT64_MAX, { .containers = LADDER_SILENT } },
@@ -65,10 +66,11 @@ static void reasons_to_stay_awake(void **state)
 			struct ladder l = rows[i].l, q = quiet(when);
 
 			l.when = when;
-			l.pause_ms = q.pause_ms;
+			l.pause_ms = l.pause_ms ? 0 : q.pause_ms; /* not 0: without a pause */
+			l.suspend_ms = q.suspend_ms;
 			l.engine = q.engine;
 			l.state = q.state;
-			l.used = l.used ? l.used : q.used;
+			l.used = l.used ? l.used : l.pause_ms ? q.used : NOW - SUSPEND;
 			l.containers = l.containers ? l.containers : q.containers;
 			if (when == LADDER_NO_CONNECTIONS && !rows[i].no_connections)
 				expect(&l, LADDER_PAUSE, 0, 0);
@@ -127,7 +129,7 @@ static void paused_it_is_woken_or_sleeps_deeper(void **state)
 	expect(&l, LADDER_STAY, LADDER_USED, l.used + SUSPEND);
 	l.pressure = true;
 	expect(&l, LADDER_SUSPEND, 0, 0);
-	l.failed = true; /* it cannot be saved */
+	l.failed = LADDER_SUSPEND; /* it cannot be saved */
 	expect(&l, LADDER_STAY, LADDER_FAILED, INT64_MAX);
 	l.wanted = true;
 	expect(&l, LADDER_WAKE, 0, 0);
