@@ -43,6 +43,7 @@ struct guest {
 };
 
 static void connect_now(void *ctx);
+static void open_waiting(struct guest *g);
 
 static void watch_for(struct guest *g, unsigned events)
 {
@@ -170,6 +171,8 @@ void guest_connect(struct guest *g)
 	g->retry_ms = RETRY_FIRST;
 	deadline_stop(g->retry);
 	connect_now(g);
+	if (guest_is_up(g))
+		open_waiting(g);
 }
 
 void guest_ending(struct guest *g)
@@ -283,10 +286,24 @@ static void open_now(struct stream *st, const uint8_t *request, size_t len)
 	}
 }
 
+static void open_waiting(struct guest *g)
+{
+	struct stream *st;
+
+	while (g->wanted && (st = silence_waiting(&g->silence))) {
+		uint8_t request[MUX_REQUEST_MAX];
+		size_t len = st->request_len;
+
+		memcpy(request, st->request, len);
+		stop_waiting(st);
+		open_now(st, request, len);
+	}
+}
+
 void guest_open(struct guest *g, struct stream *st, const uint8_t *request, size_t len)
 {
 	st->guest = g;
-	if (guest_is_up(g)) {
+	if (g->wanted && guest_is_up(g)) {
 		open_now(st, request, len);
 		return;
 	}
@@ -327,18 +344,10 @@ void guest_reset(struct stream *st, enum mux_reset_code code)
 static void on_up(void *ctx, bool resumed)
 {
 	struct guest *g = ctx;
-	struct stream *st;
 
 	g->retry_ms = RETRY_FIRST;
 	g->ops->up(g->ctx, resumed);
-	while ((st = silence_waiting(&g->silence))) {
-		uint8_t request[MUX_REQUEST_MAX];
-		size_t len = st->request_len;
-
-		memcpy(request, st->request, len);
-		stop_waiting(st);
-		open_now(st, request, len);
-	}
+	open_waiting(g);
 }
 
 static void on_down(void *ctx)

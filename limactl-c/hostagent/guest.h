@@ -54,7 +54,7 @@ struct guest *guest_new(struct loop *l, const struct guest_ops *ops, void *ctx, 
 void guest_free(struct guest *g); /* streams are gone without a call */
 
 void guest_connect(struct guest *g);    /* the machine is alive: connect, and again whenever the carrier is lost */
-void guest_ending(struct guest *g);     /* the machine is about to go: a lost carrier is no surprise */
+void guest_ending(struct guest *g);     /* the machine is about to go: a lost carrier is no surprise, and who comes waits */
 void guest_disconnect(struct guest *g); /* the machine is gone; streams are kept */
 bool guest_is_up(const struct guest *g);
 /* Much of what was said to it waits: what may get lost is not said now, so that there is room for what may not. */

@@ -231,10 +231,15 @@ int suspend_restore(struct ha *ha, struct err *e)
 	auto_free char *file = state_file(ha->plan);
 	int fits;
 
-	/* A start has looked itself. */
-	if (ha->state != HA_SAVED || (fits = state_check(ha->plan, e)) > 0)
+	if (ha->state != HA_SAVED) /* a start looks itself */
 		return life_operation_on(ha, VMCTL_RESTORE, file, e);
-	boot_afresh(ha, fits < 0 ? e->msg : "its state is gone");
+	fits = state_check(ha->plan, e);
+	if (fits > 0 && life_operation_on(ha, VMCTL_RESTORE, file, e) == 0)
+		return 0;
+	/* A disk that another instance has now: the saved machine can wait. */
+	if (fits > 0 && e->kind == ERR_EXISTS)
+		return -1;
+	boot_afresh(ha, fits ? e->msg : "its state is gone");
 	return 0;
 }
 
