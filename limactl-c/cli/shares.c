@@ -8,11 +8,16 @@
 #include "lib/cleanup.h"
 #include "limactl-c/base/fs.h"
 #include "limactl-c/cli/say.h"
+#include "limactl-c/plan/nested.h"
 
 enum { ALL_MAX = 1 << 16 };
 
-static int prepare(const char *path, struct err *e)
+static int prepare(const struct plan *p, const struct plan_mount *m, struct err *e)
 {
+	const char *path = m->host_path;
+
+	if (nested_check(p, m, e) < 0)
+		return -1;
 	if (access(path, F_OK) < 0 && errno == ENOENT) {
 		if (fs_mkdirs(path, 0700, e) < 0)
 			return err_wrap(e, "%s", path);
@@ -28,7 +33,7 @@ int shares_prepare(const struct plan *p, struct err *e)
 	for (size_t i = 0; i < p->mounts; i++) {
 		struct err why = { 0 };
 
-		if (prepare(p->mount[i].host_path, &why) < 0)
+		if (prepare(p, &p->mount[i], &why) < 0)
 			buf_addf(&all, "%s%s", all.len ? "; " : "", why.msg);
 	}
 	return all.len ? err_set(e, ERR_INVALID, "mounts: %s", all.data) : 0;

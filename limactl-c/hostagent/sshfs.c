@@ -12,6 +12,7 @@
 #include "lib/log.h"
 #include "limactl-c/base/mem.h"
 #include "limactl-c/base/prefix.h"
+#include "limactl-c/plan/nested.h"
 
 enum { REST_MS = 1000 }; /* after a mount ended, until it is made again */
 
@@ -98,7 +99,8 @@ static void on_life(void *ctx, unsigned events)
 static int start_server(struct share *sh, int fd, int life, struct err *e)
 {
 	auto_free char *program = prefix_libexec("sftp", e);
-	const char *argv[6] = { program };
+	const char *rest, *argv[7] = { program };
+	auto_free char *outer = nested_in(sh->all->w.plan, sh->plan, &rest);
 	struct spawn what = { .argv = argv, .fd = { fd, life }, .fds = 2 };
 	size_t n = 1;
 
@@ -109,7 +111,8 @@ static int start_server(struct share *sh, int fd, int life, struct err *e)
 	if (sh->plan->follow_symlinks)
 		argv[n++] = "--follow-symlinks";
 	argv[n++] = "--";
-	argv[n] = sh->plan->host_path;
+	argv[n++] = outer ? outer : sh->plan->host_path;
+	argv[n] = rest;
 	sh->pid = spawner_start(sh->all->w.spawner, &what, e);
 	return sh->pid < 0 ? -1 : 0;
 }

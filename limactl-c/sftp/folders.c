@@ -64,8 +64,8 @@ int sftp_do_readdir(struct request *q)
 	at = sftp_begin_packet(q->out, SFTP_NAME, q->id);
 	count_at = q->out->len;
 	sftp_put32(q->out, 0);
-	errno = 0;
-	while (count < NAMES_AT_ONCE && (d = readdir(h->dir))) {
+	/* What is looked at may be gone, which is no fault of the folder's. */
+	while (count < NAMES_AT_ONCE && (errno = 0, d = readdir(h->dir))) {
 		struct stat st;
 
 		if (look_in(q->s, h, d->d_name, &st) < 0)

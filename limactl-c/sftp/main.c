@@ -1,5 +1,6 @@
 /* sftp - serves one folder to a guest's sshfs. Run by the host agent:
- *   sftp [--read-only] [--follow-symlinks] FOLDER
+ *   sftp [--read-only] [--follow-symlinks] FOLDER [PATH]
+ * PATH is the folder that is served, where it lies in one that the guest may write; no link leads out of FOLDER to it. It runs
  * with a socket as descriptor 3, on which come packets of SFTP. It ends with the socket. Descriptor 4 is only held: its other
  * end tells the host agent of our end. */
 #include <errno.h>
@@ -18,6 +19,7 @@
 #include "lib/log.h"
 #include "limactl-c/sftp/packet.h"
 #include "limactl-c/sftp/server.h"
+#include "limactl-c/sftp/tree.h"
 
 enum { CARRIER = 3, LENGTH = 4, FLUSH_AT = 1 << 20 };
 
@@ -74,6 +76,19 @@ static void serve(struct sftp *s)
 	}
 }
 
+/* The folder that is served; -1 with errno set. */
+static int open_root(char *const *path)
+{
+	int folder = open(path[0], O_RDONLY | O_DIRECTORY | O_CLOEXEC), root;
+	const struct tree outer = { folder, true };
+
+	if (folder < 0 || !path[1])
+		return folder;
+	root = tree_open(&outer, path[1], O_RDONLY | O_DIRECTORY, 0);
+	close(folder);
+	return root;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option longs[] = {
@@ -93,10 +108,13 @@ int main(int argc, char **argv)
 		if (c == '?')
 			return 2;
 	}
-	root = optind == argc - 1 ? open(argv[optind], O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (argc <= optind) {
+		log_error("usage: sftp [--read-only] [--follow-symlinks] FOLDER [PATH]");
+		return 2;
+	}
+	root = open_root(argv + optind);
 	if (root < 0) {
-		log_error("sftp: %s: %s", argc > optind ? argv[optind] : "usage: sftp [--read-only] [--follow-symlinks] FOLDER",
-			  strerror(errno));
+		log_error("sftp: %s: %s", argv[argc - 1], strerror(errno));
 		return 1;
 	}
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {

@@ -50,14 +50,13 @@ void tree_way(int fd, char way[TREE_WAY_MAX])
 	snprintf(way, TREE_WAY_MAX, "/proc/self/fd/%d", fd);
 }
 
-int tree_open_file(const struct tree *t, const char *path, int flags, mode_t mode)
+/* One that is there. */
+static int open_found(const struct tree *t, const char *path, int flags)
 {
 	auto_close int fd = tree_find(t, path, true);
 	char way[TREE_WAY_MAX];
 	struct stat st;
 
-	if (fd < 0 && errno == ENOENT && (flags & O_CREAT))
-		return tree_open(t, path, flags | O_EXCL, mode);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -1;
 	errno = (flags & O_EXCL) && (flags & O_CREAT) ? EEXIST : S_ISDIR(st.st_mode) ? EISDIR : EACCES;
@@ -65,4 +64,15 @@ int tree_open_file(const struct tree *t, const char *path, int flags, mode_t mod
 		return -1;
 	tree_way(fd, way);
 	return open(way, (flags & ~(O_CREAT | O_EXCL)) | O_CLOEXEC);
+}
+
+int tree_open_file(const struct tree *t, const char *path, int flags, mode_t mode)
+{
+	int fd = open_found(t, path, flags);
+
+	if (fd >= 0 || errno != ENOENT || !(flags & O_CREAT))
+		return fd;
+	fd = tree_open(t, path, flags | O_EXCL, mode);
+	/* Somebody else has made it meanwhile. */
+	return fd < 0 && errno == EEXIST && !(flags & O_EXCL) ? open_found(t, path, flags) : fd;
 }

@@ -76,6 +76,22 @@ status() { control a GET status | jq -r "$1"; }
 	contains "$output" "Permission denied"
 }
 
+@test "a folder in one the guest may write, replaced by a link of the guest's, is led nowhere: mounted again, or at a start" {
+	mkdir "$HOST/sub"
+	sed -i "s|location: '$LIMA_HOME/.only'|location: '$LIMA_HOME/.host it''s \"h\"/sub'|" "$LIMA_HOME/fake.yaml"
+	echo secret >"$LIMA_HOME/.only/secret"
+	start
+	both_mounted
+	rmdir "$GUEST/sub"
+	ln -s "$LIMA_HOME/.only" "$GUEST/sub"
+	kill -KILL "$(pgrep -f "sshfs :/ $LIMA_HOME/.guest.*in/ner -f")"
+	wait_until 20 grep -q "sftp: sub: Invalid cross-device link" "$LIMA_HOME/a/ha.stderr.log"
+	run ! cat "$GUEST/in/ner/secret"
+	limactl-c stop a
+	run ! limactl-c start --tty=false a
+	contains "$output" "which the guest may write, and a link there leads to $LIMA_HOME/.only: remove the link"
+}
+
 @test "it is mounted again when sshfs, its server or the host agent was killed; a stop leaves nothing behind" {
 	start
 	echo 1 >"$HOST/file"

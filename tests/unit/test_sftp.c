@@ -273,6 +273,40 @@ static void what_is_above_is_not_told(void **state)
 	assert_int_equal(at, out.len);
 }
 
+static int read_folder(uint32_t handle)
+{
+	ask(SFTP_READDIR);
+	sftp_put32(&q, 4);
+	sftp_put32(&q, handle);
+	return answer();
+}
+
+/* Names that are read with others, and are gone when their turn comes. */
+static void what_is_removed_meanwhile_is_no_error(void **state)
+{
+	bool one = false, two = false;
+	char name[30];
+
+	(void)state;
+	for (int i = 0; i < 2000; i++) {
+		snprintf(name, sizeof(name), "share/d/%d", i);
+		write_file(name, "");
+	}
+	assert_int_equal(with_path(SFTP_OPENDIR, "d"), SFTP_HANDLE);
+	/* Every file system has its order: these two stay. */
+	while (!one || !two) {
+		assert_int_equal(read_folder(0), SFTP_NAME);
+		one |= memmem(out.data, out.len, "\0\0\0\1.", 5) != NULL;
+		two |= memmem(out.data, out.len, "\0\0\0\2..", 6) != NULL;
+	}
+	for (int i = 0; i < 2000; i++) {
+		snprintf(name, sizeof(name), "share/d/%d", i);
+		unlink(in_dir(name));
+	}
+	unlink(in_dir("share/d/back"));
+	assert_int_equal(read_folder(0), -SFTP_EOF);
+}
+
 static void bad_packets_change_nothing(void **state)
 {
 	static const uint8_t types[] = { 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 17, 18, 19, 20, 200 };
@@ -307,6 +341,7 @@ int main(void)
 		T(nothing_outside_can_be_named), T(links_inside_are_followed_when_asked_to), T(read_only_changes_nothing),
 		T(handles_are_only_ours), T(what_is_no_file_is_not_opened), T(no_file_takes_over_its_owners_rights),
 		T(what_is_above_is_not_told), T(bad_packets_change_nothing),
+		T(what_is_removed_meanwhile_is_no_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
