@@ -101,9 +101,6 @@ static _Noreturn void run_child(const struct launch *l)
 		fail("change to the instance's user");
 	set_environment(l);
 	set_directory(l);
-	/* A shell to work in, from which servers are started, is spared nothing. */
-	if (l->line)
-		ga_child_fix_addresses(l->ga->settings);
 	/* Last: while thousands of connections are open, nothing can be opened under the limit a command gets. */
 	setrlimit(RLIMIT_NOFILE, &l->ga->files);
 	if (l->start->files)

@@ -34,8 +34,7 @@ void ga_user_environment(const struct ga_user *u, const struct settings *s, cons
 void ga_child_signals(void); /* undoes what the daemon did to signals */
 
 /* Under QEMU's emulation, where the host says so: from the next exec on, it and its children lie where they lay before. QEMU keeps
- * translated code by virtual address, and translating a small program anew takes several times as long as it runs. What changes its
- * user by its file, as sudo, has random addresses again. */
+ * translated code by virtual address, and translating a small program anew takes several times as long as it runs. */
 void ga_child_fix_addresses(const struct settings *s);
 
 /* For one that outlives the daemon: a session of its own, these limits of open files (struct ga), and no
