@@ -47,9 +47,10 @@ anonymous() { guest 'dd if=/dev/zero of=/dev/null bs=1024M count=1 iflag=fullblo
 # Of the disk itself, so nothing is written for it; the root's being mounted keeps it.
 cached() { guest 'dd if=/dev/vda of=/dev/null bs=1M count=1024 2>/dev/null'; }
 
-# squeeze: QEMU has LIMIT bytes for PRESSURE seconds while the guest uses its memory; says how, or why not.
+# squeeze: for PRESSURE seconds QEMU shares a control group with a reader of more files than the group may hold, so that every
+# page the guest makes QEMU touch has to be won from it; without swap nothing harder would leave QEMU alive. Says how it went.
 squeeze() {
-	local group limit=$((1024 * 1048576)) file end
+	local group limit=$((1024 * 1048576)) file end reader
 	if group=/sys/fs/cgroup/memory/lima-bench.$$ && mkdir "$group" 2>/dev/null; then
 		file=memory.limit_in_bytes
 	elif group=/sys/fs/cgroup/lima-bench.$$ && mkdir "$group" 2>/dev/null && [ -e "$group/memory.high" ]; then
@@ -58,18 +59,22 @@ squeeze() {
 		raw "pressure: not run, no control group for memory can be made here"
 		return
 	fi
-	# Pages count for the group in which they were touched first: what is used from now on.
+	squeezed=$group
+	echo "$limit" >"$group/$file"
+	# Pages count for the group in which they were touched first: what QEMU uses from now on.
 	echo "$qemu" >"$group/cgroup.procs"
-	echo "$limit" >"$group/$file" 2>/dev/null || raw "pressure: $file refused"
+	truncate -s 2G "$LIMA_HOME/_sparse"
+	sh -c 'echo $$ >"$1/cgroup.procs"; while cat "$2" >/dev/null; do :; done' - "$group" "$LIMA_HOME/_sparse" &
+	reader=$!
 	end=$((SECONDS + PRESSURE))
 	while [ $SECONDS -lt $end ]; do
-		guest 'dd if=/dev/zero of=/dev/null bs=700M count=1 iflag=fullblock 2>/dev/null; dd if=/dev/vda of=/dev/null bs=1M count=300 2>/dev/null'
+		guest 'dd if=/dev/zero of=/dev/null bs=500M count=1 iflag=fullblock 2>/dev/null; dd if=/dev/vda of=/dev/null bs=1M count=100 2>/dev/null'
 	done
+	kill "$reader"
+	wait "$reader" 2>/dev/null || true
 	raw "pressure: $PRESSURE s with $file of $((limit >> 20)) MB, limit met $(cat "$group/memory.failcnt" 2>/dev/null || echo "?") times, killed $(
-		awk '$1 == "oom_kill" { print $2 }' "$group/memory.oom_control" "$group/memory.events" 2>/dev/null | head -n 1)"
+		cat "$group/memory.oom_control" "$group/memory.events" 2>/dev/null | awk '$1 == "oom_kill" { print $2; exit }')"
 	echo -1 >"$group/$file" 2>/dev/null || echo max >"$group/$file"
-	echo "$qemu" >"/sys/fs/cgroup/${group#/sys/fs/cgroup/}/../cgroup.procs" 2>/dev/null || true
-	squeezed=$group
 }
 
 anon=() cache=() after=() more=()
