@@ -268,6 +268,8 @@ static void before_wait(void *ctx)
 	idle_look(ha->idle);
 	/* Who comes while the machine sleeps, or goes to sleep, waits. */
 	guest_hurry(ha->guest, ha->state == HA_RUNNING && ha->op == VMCTL_NONE);
+	recall_state(ha->recall, ha->state == HA_RUNNING && ha->op == VMCTL_NONE,
+		     (ha->state == HA_PAUSED || ha->state == HA_SAVED) && ha->op == VMCTL_NONE);
 	guest_flush(ha->guest);
 	if (clock_ms() - looked >= LOGS_EVERY_MS) {
 		looked = clock_ms();
@@ -319,6 +321,9 @@ static int set_up(struct ha *ha, struct err *e)
 		return -1;
 	suspend_init(ha);
 	ha->conns = conns_new(ha->loop, ha->guest);
+	if (plan_docker_socket(ha->plan))
+		ha->recall = recall_new(ha->loop, ha->guest, plan_docker_socket(ha->plan));
+	conns_recall(ha->conns, ha->recall);
 	ha->tunnels = tunnels_new(ha->loop, ha->conns);
 	ha->publish = publish_new(ha->loop, ha->guest, ha->conns, ha->events, ha->plan, e);
 	if (!ha->publish)
@@ -403,6 +408,7 @@ void ha_free(struct ha *ha)
 	tunnels_free(ha->tunnels);
 	ssh_free(ha->ssh);
 	conns_free(ha->conns);
+	recall_free(ha->recall);
 	guest_free(ha->guest);
 	vmctl_free(ha->vm);
 	events_free(ha->events);

@@ -7,112 +7,19 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "lib/buf.h"
 #include "lib/clock.h"
-#include "lib/list.h"
 #include "lib/sock.h"
 #include "limactl-c/base/mem.h"
-#include "limactl-c/hostagent/docker_api.h"
+#include "limactl-c/hostagent/conn_own.h"
 
 /* The stream's buffer grows to hold one read: a whole window for a few bytes would be a waste. */
 enum { READ_MAX = 64 * 1024 };
-
-struct conns {
-	struct loop *loop;
-	struct guest *guest;
-	struct node list;
-	size_t count;
-};
-
-struct conn {
-	struct stream st; /* first: a stream is cast to its connection */
-	struct conns *all;
-	struct node in_list;
-	struct tally *tally; /* may be NULL */
-	int fd; /* -1 once both directions have ended */
-	struct watch *watch;
-	struct buf early; /* bytes of the client that wait for the stream */
-	enum conn_kind kind;
-	struct docker_api *docker; /* of CONN_DOCKER, else NULL */
-	bool works;       /* … a request is counted as under way */
-	struct use_asker asker;
-	bool in_ended;    /* the client will send no more */
-	bool broken;      /* writing has told of the reset, so that reading tells of an end */
-	bool out_ended;   /* the guest's end was passed on */
-	bool in_blocked;  /* the stream takes no more for now */
-	bool out_blocked; /* the client takes no more for now */
-};
 
 static const struct stream_ops conn_ops;
 
 static struct conn *conn_of(struct stream *st)
 {
 	return (struct conn *)st;
-}
-
-/* --- what of it is use of the guest --- */
-
-static struct use *use_of(struct conn *c)
-{
-	return guest_use(c->all->guest);
-}
-
-static bool is_command(const struct conn *c)
-{
-	return c->kind == CONN_JOB || c->kind == CONN_LOGIN;
-}
-
-static void count_requests(struct conn *c, bool works)
-{
-	if (works != c->works)
-		use_of(c)->requests += works ? 1 : (size_t)-1;
-	c->works = works;
-}
-
-static void note_asked(struct conn *c, const void *p, size_t n)
-{
-	use_note(use_of(c), USE_STREAM);
-	if (c->docker) {
-		docker_api_asked(c->docker, p, n);
-		count_requests(c, docker_api_works(c->docker));
-	}
-	if (!c->docker || !docker_api_is_http(c->docker))
-		use_asked(use_of(c), &c->asker);
-}
-
-static void note_answered(struct conn *c, const void *p, size_t n)
-{
-	use_note(use_of(c), USE_STREAM);
-	use_answered(&c->asker);
-	if (!c->docker)
-		return;
-	docker_api_answered(c->docker, p, n);
-	count_requests(c, docker_api_works(c->docker));
-}
-
-/* It is there, or gone. */
-static void note_begun(struct conn *c)
-{
-	static const enum use_kind kinds[] = {
-		[CONN_SOCKET] = USE_SOCKET, [CONN_PORT] = USE_PORT, [CONN_DOCKER] = USE_SOCKET,
-		[CONN_LOGIN] = USE_COMMAND, [CONN_JOB] = USE_COMMAND,
-	};
-
-	if (c->kind == CONN_DOCKER)
-		c->docker = xcalloc(1, sizeof(*c->docker));
-	if (is_command(c))
-		use_of(c)->commands++;
-	use_note(use_of(c), kinds[c->kind]);
-}
-
-static void note_gone(struct conn *c)
-{
-	use_answered(&c->asker);
-	count_requests(c, false);
-	free(c->docker);
-	if (is_command(c))
-		use_of(c)->commands--;
-	use_of(c)->last = clock_ms(); /* nobody wants anything of it, but quiet begins now */
 }
 
 /* --- ends --- */
@@ -126,11 +33,11 @@ static void close_fd(struct conn *c)
 	c->fd = -1;
 }
 
-static void conn_free(struct conn *c)
+void conn_free(struct conn *c)
 {
 	struct conns *cs = c->all;
 
-	note_gone(c);
+	conn_note_gone(c);
 	close_fd(c);
 	buf_free(&c->early);
 	list_del(&c->in_list);
@@ -142,7 +49,7 @@ static void conn_free(struct conn *c)
 }
 
 /* The connection broke: the guest's side gets a reset, as the client's does. */
-static void conn_abort(struct conn *c, enum mux_reset_code code)
+void conn_abort(struct conn *c, enum mux_reset_code code)
 {
 	guest_abort(&c->st, code);
 	if (c->fd >= 0)
@@ -150,7 +57,7 @@ static void conn_abort(struct conn *c, enum mux_reset_code code)
 	conn_free(c);
 }
 
-static void update(struct conn *c)
+void conn_update(struct conn *c)
 {
 	unsigned events;
 
@@ -160,20 +67,25 @@ static void update(struct conn *c)
 		close_fd(c); /* closed() follows when the guest has taken everything */
 		return;
 	}
-	events = (c->st.mux && !c->in_ended && !c->in_blocked ? WATCH_READ : 0) |
+	events = ((c->st.mux || conn_is_unopened(c)) && !c->in_ended && !c->in_blocked && !conn_owes(c) ? WATCH_READ : 0) |
 		 (c->kind == CONN_JOB && c->in_blocked ? WATCH_HANGUP : 0) | (c->out_blocked ? WATCH_WRITE : 0);
 	if (!events)
 		watch_breaks(c->watch);
 	watch_set(c->watch, events);
 }
 
+/* --- both ways --- */
+
 /* Client to guest. 1: there may be more, 0: not now, -1: c is gone. */
 static int pump_in(struct conn *c)
 {
 	size_t n = READ_MAX;
-	uint8_t *p = mux_tx_reserve(c->st.mux, &n);
+	uint8_t *p;
 	ssize_t k;
 
+	if (conn_holds(c))
+		return conn_hold(c);
+	p = mux_tx_reserve(c->st.mux, &n);
 	if (!p || !n) {
 		c->in_blocked = true;
 		return 0;
@@ -181,8 +93,10 @@ static int pump_in(struct conn *c)
 	do
 		k = read(c->fd, p, n);
 	while (k < 0 && errno == EINTR);
+	if (k > 0 && c->docker)
+		docker_conn_hurries(c->docker);
 	if (k > 0)
-		note_asked(c, p, (size_t)k);
+		conn_note_asked(c, p, (size_t)k);
 	mux_tx_commit(c->st.mux, k > 0 ? (size_t)k : 0); /* nothing: the place is given back */
 	if (k > 0) {
 		if (c->tally)
@@ -204,7 +118,7 @@ static int pump_rest(struct conn *c)
 {
 	int more = 1;
 
-	while (more > 0 && c->st.mux && !c->in_ended)
+	while (more > 0 && (c->st.mux || conn_is_unopened(c)) && !c->in_ended)
 		more = pump_in(c);
 	return more < 0 ? -1 : 0;
 }
@@ -216,11 +130,15 @@ static int pump_out(struct conn *c)
 	size_t n;
 
 	c->out_blocked = false;
+	if (conn_owes(c) && conn_pay(c) < 0)
+		return -1;
+	if (conn_owes(c) || !c->st.mux)
+		return 0;
 	while (c->fd >= 0 && (p = mux_peek(c->st.mux, &n)) && n) {
 		ssize_t k = send(c->fd, p, n, MSG_NOSIGNAL);
 
 		if (k >= 0) {
-			note_answered(c, p, (size_t)k);
+			conn_note_answered(c, p, (size_t)k);
 			mux_consume(c->st.mux, (size_t)k);
 			if (c->tally)
 				c->tally->to_host += (uint64_t)k;
@@ -267,7 +185,7 @@ static void on_fd(void *ctx, unsigned events)
 		return;
 	if ((events & (WATCH_WRITE | WATCH_ERROR)) && pump_out(c) < 0)
 		return;
-	update(c);
+	conn_update(c);
 }
 
 static void on_opened(struct stream *st)
@@ -276,12 +194,12 @@ static void on_opened(struct stream *st)
 
 	/* A new stream has room for a whole window, which is more than early ever holds. */
 	if (c->early.len)
-		note_asked(c, c->early.data, c->early.len);
+		conn_note_asked(c, c->early.data, c->early.len);
 	mux_write(st->mux, c->early.data, c->early.len);
 	buf_free(&c->early);
 	/* Most clients speak first, and have by now: so the guest wakes up once for both. */
 	if (pump_in(c) >= 0)
-		update(c);
+		conn_update(c);
 }
 
 static void on_readable(struct stream *st)
@@ -289,7 +207,7 @@ static void on_readable(struct stream *st)
 	struct conn *c = conn_of(st);
 
 	if (!c->out_blocked && pump_out(c) == 0)
-		update(c);
+		conn_update(c);
 }
 
 static void on_writable(struct stream *st)
@@ -297,7 +215,7 @@ static void on_writable(struct stream *st)
 	struct conn *c = conn_of(st);
 
 	c->in_blocked = false;
-	update(c);
+	conn_update(c);
 }
 
 static void on_reset(struct stream *st, enum mux_reset_code code)
@@ -338,7 +256,7 @@ static struct conn *conn_new(struct conns *cs, struct tally *t, int fd, enum con
 	}
 	list_add(&cs->list, &c->in_list);
 	cs->count++;
-	note_begun(c);
+	conn_note_begun(c);
 	c->watch = watch_new(cs->loop, fd, on_fd, c);
 	return c;
 }
@@ -348,12 +266,21 @@ void conn_start(struct conns *cs, struct tally *t, int fd, enum conn_kind kind, 
 {
 	struct conn *c = conn_new(cs, t, fd, kind);
 
+	if (c->docker && c->docker->recall && !early_len) {
+		c->docker->request = xmalloc(len);
+		memcpy(c->docker->request, request, len);
+		c->docker->request_len = len;
+	}
 	c->st.in_a_hurry = kind != CONN_JOB; /* a command's user can end it */
 	c->early.max = MUX_WINDOW / 2;
 	if (early_len && buf_add(&c->early, early, early_len) < 0)
 		abort();
 	if (!c->watch) {
 		conn_free(c);
+		return;
+	}
+	if (conn_is_unopened(c)) {
+		conn_update(c);
 		return;
 	}
 	if (!guest_is_up(cs->guest))
@@ -371,7 +298,7 @@ void conn_answer(struct conns *cs, struct tally *t, int fd, struct mux_stream *m
 		return;
 	}
 	guest_take(cs->guest, &c->st, m);
-	update(c);
+	conn_update(c);
 }
 
 struct conns *conns_new(struct loop *l, struct guest *g)
@@ -389,6 +316,11 @@ void conns_free(struct conns *cs)
 	while (cs && !list_empty(&cs->list))
 		conn_abort(list_item(cs->list.next, struct conn, in_list), MUX_RESET_ABORT);
 	free(cs);
+}
+
+void conns_recall(struct conns *cs, struct recall *r)
+{
+	cs->recall = r;
 }
 
 size_t conns_count(const struct conns *cs)

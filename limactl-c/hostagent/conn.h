@@ -11,6 +11,7 @@
 
 #include "limactl-c/hostagent/guest.h"
 #include "limactl-c/hostagent/loop.h"
+#include "limactl-c/hostagent/recall.h"
 #include "limactl-c/hostagent/tally.h"
 
 /* All connections of one host agent. */
@@ -18,6 +19,8 @@ struct conns;
 
 struct conns *conns_new(struct loop *l, struct guest *g);
 void conns_free(struct conns *cs); /* closes them all; before guest_free() */
+/* From now on questions to docker.sock may be answered from memory; r is the caller's, for as long as cs is there. */
+void conns_recall(struct conns *cs, struct recall *r);
 size_t conns_count(const struct conns *cs);
 
 enum conn_kind {

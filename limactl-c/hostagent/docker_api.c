@@ -4,10 +4,12 @@
 #include <string.h>
 #include <strings.h>
 
-/* Requests that are answered as things happen. "*" is one part of the path. */
-static const struct {
-	const char *method, *path;
-} followers[] = {
+struct pattern {
+	const char *method, *path; /* "*" is one part of the path */
+};
+
+/* Requests that are answered as things happen. */
+static const struct pattern followers[] = {
 	{ "GET", "/events" },
 	{ "GET", "/containers/*/logs" },
 	{ "GET", "/services/*/logs" },
@@ -17,6 +19,24 @@ static const struct {
 	{ "POST", "/containers/*/attach" },
 	{ "POST", "/containers/*/wait" },
 	{ "POST", "/exec/*/start" },
+	{ NULL, NULL },
+};
+
+/* Requests that change nothing and whose answers change only when something in the engine does. */
+static const struct pattern questions[] = {
+	{ "GET", "/_ping" },
+	{ "HEAD", "/_ping" },
+	{ "GET", "/version" },
+	{ "GET", "/info" },
+	{ "GET", "/containers/json" },
+	{ "GET", "/containers/*/json" },
+	{ "GET", "/images/json" },
+	{ "GET", "/images/*/json" },
+	{ "GET", "/volumes" },
+	{ "GET", "/volumes/*" },
+	{ "GET", "/networks" },
+	{ "GET", "/networks/*" },
+	{ NULL, NULL },
 };
 
 static bool fits(const char *pattern, const char *path)
@@ -43,13 +63,14 @@ static const char *without_version(const char *path)
 	return n && path[2 + n] == '/' ? path + 2 + n : path;
 }
 
-static bool is_follower(const char *method, char *target)
+/* The target loses its query. */
+static bool is_one_of(const struct pattern *known, const char *method, char *target)
 {
 	const char *path = without_version(target);
 
 	target[strcspn(target, "?")] = '\0';
-	for (size_t i = 0; i < sizeof(followers) / sizeof(*followers); i++)
-		if (!strcmp(followers[i].method, method) && fits(followers[i].path, path))
+	for (; known->method; known++)
+		if (!strcmp(known->method, method) && fits(known->path, path))
 			return true;
 	return false;
 }
@@ -68,7 +89,7 @@ static int request_line(struct docker_api *d, char *line)
 	for (const char *c = line; *c; c++)
 		if (*c < 'A' || *c > 'Z')
 			return -1;
-	d->request = (struct docker_request){ .follows = is_follower(line, target), .head = !strcmp(line, "HEAD") };
+	d->request = (struct docker_request){ .follows = is_one_of(followers, line, target), .head = !strcmp(line, "HEAD") };
 	return 0;
 }
 
@@ -275,4 +296,63 @@ bool docker_api_works(const struct docker_api *d)
 bool docker_api_is_http(const struct docker_api *d)
 {
 	return !d->lost && !d->switched;
+}
+
+bool docker_api_at_rest(const struct docker_api *d)
+{
+	return docker_api_is_http(d) && !d->pendings && d->asks.at == DOCKER_AT_START && !d->asks.len &&
+	       d->answers.at == DOCKER_AT_START && !d->answers.len;
+}
+
+/* --- questions --- */
+
+/* Their methods; what has come may be a part of one. */
+static bool may_begin(const char *p, size_t n)
+{
+	static const char *const starts[] = { "GET /", "HEAD /" };
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
+		if (!memcmp(p, starts[i], n < strlen(starts[i]) ? n : strlen(starts[i])))
+			return true;
+	return false;
+}
+
+/* Headers with which the request is more than a question, or the connection is another afterwards. */
+static bool has_more(const char *headers)
+{
+	static const char *const names[] = { "Content-Length:", "Transfer-Encoding:", "Upgrade:", "Expect:", "Connection: close" };
+
+	for (const char *line = strchr(headers, '\n'); line; line = strchr(line + 1, '\n'))
+		for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+			if (!strncasecmp(line + 1, names[i], strlen(names[i])))
+				return true;
+	return false;
+}
+
+static bool is_question(const char *p, size_t n)
+{
+	char head[DOCKER_QUESTION_MAX + 1], *target, *version, *end;
+
+	memcpy(head, p, n);
+	head[n] = '\0';
+	if (strlen(head) != n || has_more(head))
+		return false;
+	end = strstr(head, "\r\n");
+	target = strchr(head, ' ');
+	version = target ? strchr(target + 1, ' ') : NULL;
+	if (!end || !version || version > end)
+		return false;
+	*end = *target = *version = '\0';
+	return !strcmp(version + 1, "HTTP/1.1") && is_one_of(questions, head, target + 1);
+}
+
+enum docker_verdict docker_api_judge(const char *p, size_t n)
+{
+	const char *end = n ? memmem(p, n, "\r\n\r\n", 4) : NULL;
+
+	if (n > DOCKER_QUESTION_MAX || !may_begin(p, n))
+		return DOCKER_IS_USE;
+	if (!end)
+		return n < DOCKER_QUESTION_MAX ? DOCKER_IS_PART : DOCKER_IS_USE;
+	return end + 4 == p + n && is_question(p, n) ? DOCKER_IS_QUESTION : DOCKER_IS_USE;
 }

@@ -13,6 +13,7 @@
 enum {
 	DOCKER_LINE_MAX = 256, /* kept of a line: what matters stands at its beginning */
 	DOCKER_PENDING_MAX = 8,
+	DOCKER_QUESTION_MAX = 4096, /* a longer head is none */
 };
 
 /* Where one side is. */
@@ -47,5 +48,14 @@ void docker_api_asked(struct docker_api *d, const void *bytes, size_t n);    /* 
 void docker_api_answered(struct docker_api *d, const void *bytes, size_t n); /* came from there */
 bool docker_api_works(const struct docker_api *d);  /* somebody waits for work to be done */
 bool docker_api_is_http(const struct docker_api *d); /* false: only its bytes are known */
+bool docker_api_at_rest(const struct docker_api *d); /* every request that has begun has its whole answer */
+
+/* What the first bytes of a request at rest are. */
+enum docker_verdict {
+	DOCKER_IS_PART,     /* they may become a question */
+	DOCKER_IS_QUESTION, /* one whole request that changes nothing in the engine (recall.h), and nothing behind it */
+	DOCKER_IS_USE,      /* anything else, also what is no HTTP */
+};
+enum docker_verdict docker_api_judge(const char *p, size_t n);
 
 #endif

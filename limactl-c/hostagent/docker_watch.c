@@ -10,9 +10,13 @@
 
 /* HTTP/1.0: an event is a line, the answer ends with the connection. The filter is JSON, percent-encoded where it must be:
  * {"type":["container"],"event":["die","pause"]} */
-static const char watch_request[] =
-	"GET /events?filters=%7B%22type%22:%5B%22container%22%5D,%22event%22:%5B%22die%22,%22pause%22%5D%7D HTTP/1.0\r\n"
-	"Host: docker\r\nUser-Agent: limactl-c\r\n\r\n";
+#define REQUEST(filter) "GET /events?filters=%7B" filter "%7D HTTP/1.0\r\nHost: docker\r\nUser-Agent: limactl-c\r\n\r\n"
+static const char ends_request[] = REQUEST("%22type%22:%5B%22container%22%5D,%22event%22:%5B%22die%22,%22pause%22%5D");
+/* All but a container's exec_…, which health checks are, and which change nothing by themselves. */
+static const char all_request[] = REQUEST(
+	"%22event%22:%5B%22create%22,%22start%22,%22die%22,%22oom%22,%22destroy%22,%22pause%22,%22unpause%22,%22rename%22,"
+	"%22update%22,%22health_status%22,%22pull%22,%22tag%22,%22untag%22,%22delete%22,%22import%22,%22load%22,%22connect%22,"
+	"%22disconnect%22,%22remove%22,%22mount%22,%22unmount%22,%22prune%22,%22reload%22%5D");
 
 enum { HEAD_START = 16, ANSWER_MS = 2000 };
 
@@ -21,6 +25,7 @@ struct docker_watch {
 	struct guest *guest;
 	const struct docker_watch_ops *ops;
 	void *ctx;
+	const char *question;
 	uint8_t request[AP_PATH_MAX + 32];
 	size_t request_len;
 	bool active, begun;
@@ -59,7 +64,9 @@ static size_t take_head(struct docker_watch *w, const uint8_t *p, size_t n)
 
 static void on_opened(struct stream *st)
 {
-	mux_write(st->mux, watch_request, sizeof(watch_request) - 1); /* a new stream has room for it */
+	const struct docker_watch *w = (struct docker_watch *)st;
+
+	mux_write(st->mux, w->question, strlen(w->question)); /* a new stream has room for it */
 }
 
 /* What has changed is asked for anew, so that it did is all that is read. */
@@ -113,6 +120,11 @@ static void on_deadline(void *ctx)
 	give_up(ctx);
 }
 
+void docker_watch_all(struct docker_watch *w)
+{
+	w->question = all_request;
+}
+
 void docker_watch_start(struct docker_watch *w)
 {
 	w->active = true;
@@ -139,6 +151,7 @@ struct docker_watch *docker_watch_new(struct loop *l, struct guest *g, const cha
 		abort(); /* a listener for it is there, or the start has failed */
 	w->request_len = (size_t)n;
 	w->guest = g;
+	w->question = ends_request;
 	w->end = deadline_new(l, on_deadline, w);
 	w->ops = ops;
 	w->ctx = ctx;

@@ -21,6 +21,7 @@ struct docker_watch *docker_watch_new(struct loop *l, struct guest *g, const cha
 				      void *ctx);
 void docker_watch_free(struct docker_watch *w); /* before guest_free(); NULL is allowed */
 
+void docker_watch_all(struct docker_watch *w); /* from its next start it tells of whatever changes in the engine */
 void docker_watch_start(struct docker_watch *w); /* not while it is active */
 bool docker_watch_is_active(const struct docker_watch *w);
 

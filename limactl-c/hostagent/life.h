@@ -39,6 +39,7 @@ struct ha {
 	struct agentless agentless;
 	struct guest *guest;
 	struct conns *conns;
+	struct recall *recall; /* NULL: there is no docker.sock */
 	struct publish *publish;
 	struct tunnels *tunnels;
 	struct sockets *sockets;

@@ -8,13 +8,24 @@ void use_init(struct use *u)
 	list_init(&u->askers);
 }
 
-void use_note(struct use *u, enum use_kind kind)
+static void note(struct use *u, enum use_kind kind)
 {
 	u->last = clock_ms();
 	/* Bytes of a stream that has just come are of what it came for. */
 	if (kind != USE_STREAM || !u->wanted)
 		u->kind = kind;
 	u->wanted = true;
+}
+
+void use_note(struct use *u, enum use_kind kind)
+{
+	u->changes++;
+	note(u, kind);
+}
+
+void use_note_question(struct use *u)
+{
+	note(u, USE_SOCKET);
 }
 
 void use_asked(struct use *u, struct use_asker *a)

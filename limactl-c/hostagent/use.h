@@ -25,6 +25,7 @@ struct use {
 	int64_t last;       /* clock_ms() of the last use, 0: there was none */
 	enum use_kind kind; /* of it */
 	bool wanted;        /* there was some since who reads this has set it to false */
+	uint64_t changes;   /* counts what may have changed something in the guest */
 	size_t commands;    /* open */
 	size_t requests;    /* not answered yet */
 	struct node askers; /* who asked last is the last one */
@@ -32,6 +33,7 @@ struct use {
 
 void use_init(struct use *u);
 void use_note(struct use *u, enum use_kind kind); /* somebody came, or bytes passed, either way */
+void use_note_question(struct use *u); /* the same, of one that changes nothing */
 void use_asked(struct use *u, struct use_asker *a);    /* the client's bytes were passed on */
 void use_answered(struct use_asker *a);                /* the guest's were, or the stream is gone */
 int64_t use_last_asked(const struct use *u); /* when the last asked of those that wait; 0: nobody does */

@@ -1,4 +1,4 @@
-/* Both sides of a connection to docker.sock, in pieces: each piece is a byte (its highest bit: which side; the others: its
+/* The head of a request; both sides of a connection to docker.sock, in pieces: each piece is a byte (its highest bit: which side; the others: its
  * length) and as many bytes. In smaller pieces they mean the same. */
 #include <stddef.h>
 #include <stdint.h>
@@ -26,6 +26,10 @@ static void check(int holds)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct docker_api whole = { 0 }, pieces = { 0 };
+
+	/* What is one whole question is no longer one with a byte more, and is a part of one, or none, with a byte less. */
+	if (docker_api_judge((const char *)data, len) == DOCKER_IS_QUESTION)
+		check(docker_api_judge((const char *)data, len - 1) == DOCKER_IS_PART);
 
 	while (len) {
 		uint8_t head = *data++;

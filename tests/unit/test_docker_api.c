@@ -190,10 +190,59 @@ static void more_requests_than_expected_are_passed_on_unread(void **state)
 	assert_false(docker_api_is_http(&d));
 }
 
+static void what_a_request_is_shows_in_its_head(void **state)
+{
+	static const struct {
+		const char *head;
+		enum docker_verdict is;
+	} rows[] = {
+		{ "", DOCKER_IS_PART },
+		{ "G", DOCKER_IS_PART },
+		{ "GET /_ping HTTP/1.1\r\nHost: d\r\n", DOCKER_IS_PART },
+		{ "GET /_ping HTTP/1.1\r\nHost: d\r\n\r\n", DOCKER_IS_QUESTION },
+		{ "HEAD /_ping HTTP/1.1\r\n\r\n", DOCKER_IS_QUESTION },
+		{ "GET /v1.41/containers/json?all=1&filters=%7B%7D HTTP/1.1\r\nHost: d\r\n\r\n", DOCKER_IS_QUESTION },
+		{ "GET /v1.41/containers/x/json HTTP/1.1\r\n\r\n", DOCKER_IS_QUESTION },
+		{ "GET /volumes/data HTTP/1.1\r\n\r\n", DOCKER_IS_QUESTION },
+		{ "GET /_ping HTTP/1.0\r\n\r\n", DOCKER_IS_USE },
+		{ "GET /_ping HTTP/1.1\r\n\r\nG", DOCKER_IS_USE },
+		{ "GET /_ping HTTP/1.1\r\nContent-Length: 1\r\n\r\n", DOCKER_IS_USE },
+		{ "GET /_ping HTTP/1.1\r\nconnection: Close\r\n\r\n", DOCKER_IS_USE },
+		{ "GET /_ping HTTP/1.1\r\nUpgrade: h2c\r\n\r\n", DOCKER_IS_USE },
+		{ "GET /events HTTP/1.1\r\n\r\n", DOCKER_IS_USE },
+		{ "GET /containers/x/logs HTTP/1.1\r\n\r\n", DOCKER_IS_USE },
+		{ "GET /containers/x/y/json HTTP/1.1\r\n\r\n", DOCKER_IS_USE },
+		{ "HEAD /containers/json HTTP/1.1\r\n\r\n", DOCKER_IS_USE },
+		{ "POST /containers/json HTTP/1.1\r\n\r\n", DOCKER_IS_USE },
+		{ "P", DOCKER_IS_USE },
+		{ "GET\r\n\r\n", DOCKER_IS_USE },
+		{ "GET /_ping\r\n\r\n", DOCKER_IS_USE },
+	};
+	static char longest[DOCKER_QUESTION_MAX + 2] = "GET /_ping HTTP/1.1\r\n";
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (docker_api_judge(rows[i].head, strlen(rows[i].head)) != rows[i].is)
+			fail_msg("%s", rows[i].head);
+	memset(longest + 21, 'x', DOCKER_QUESTION_MAX - 20);
+	assert_int_equal(docker_api_judge(longest, DOCKER_QUESTION_MAX - 1), DOCKER_IS_PART);
+	assert_int_equal(docker_api_judge(longest, DOCKER_QUESTION_MAX), DOCKER_IS_USE);
+	assert_int_equal(docker_api_judge("GET /_ping HTTP/1.1\r\nA: \0\r\n\r\n", 30), DOCKER_IS_USE);
+	assert_true(docker_api_at_rest(&d));
+	asked("GET /_pi");
+	assert_false(docker_api_at_rest(&d));
+	asked("ng HTTP/1.1\r\n\r\n");
+	answered("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nO");
+	assert_false(docker_api_at_rest(&d));
+	answered("K");
+	assert_true(docker_api_at_rest(&d));
+}
+
 int main(void)
 {
 #define T(fn) cmocka_unit_test_setup(fn, begin)
 	const struct CMUnitTest tests[] = {
+		T(what_a_request_is_shows_in_its_head),
 		T(work_lasts_from_request_to_the_end_of_its_answer),
 		T(who_follows_waits_for_no_work),
 		T(a_connection_that_is_switched_works_unless_it_follows),
