@@ -147,6 +147,10 @@ static int qemu_restore(struct vm *vm, const char *path, struct err *e)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return err_errno(e, "open %s", path);
+#ifdef POSIX_FADV_WILLNEED
+	/* Should the host have forgotten it, it is read while QEMU starts. */
+	posix_fadvise(fd, 0, 0, POSIX_FADV_WILLNEED);
+#endif
 	if (qemu_launch(vm, true, e) < 0)
 		return -1;
 	vm->state_fd = steal_fd(&fd);
