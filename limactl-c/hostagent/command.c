@@ -52,13 +52,13 @@ static const struct {
 		[HA_SNAPSHOT_DELETE] = { VMCTL_SNAPSHOT_DELETE, NULL },
 	},
 	[HA_SAVED] = {
-		[HA_PAUSE] = { 0, "the instance is saved: restore it first" },
-		[HA_RESUME] = { 0, "the instance is saved, not paused: restore it" },
+		[HA_PAUSE] = { 0, "the instance is saved: restore it first (`limactl-c resume`)" },
+		[HA_RESUME] = { 0, "the instance is saved, not paused: restore it (`limactl-c resume`)" },
 		[HA_RESTORE] = { VMCTL_RESTORE, NULL },
 		[HA_WAKE] = { VMCTL_RESTORE, NULL },
-		[HA_SNAPSHOT_CREATE] = { 0, "the instance is saved: restore it first" },
-		[HA_SNAPSHOT_APPLY] = { 0, "the instance is saved: restore it first" },
-		[HA_SNAPSHOT_DELETE] = { 0, "the instance is saved: restore it first" },
+		[HA_SNAPSHOT_CREATE] = { 0, "the instance is saved: restore it first (`limactl-c resume`)" },
+		[HA_SNAPSHOT_APPLY] = { 0, "the instance is saved: restore it first (`limactl-c resume`)" },
+		[HA_SNAPSHOT_DELETE] = { 0, "the instance is saved: restore it first (`limactl-c resume`)" },
 	},
 	[HA_STOPPING] = {
 		[HA_PAUSE] = { 0, "the instance is stopping" },

@@ -130,6 +130,8 @@ static void say_asleep(struct buf *b, const struct idle_story *s)
 
 	buf_addf(b, "%s for %s, %s wakes it up", s->ladder->state == LADDER_PAUSED ? "paused" : "suspended", since,
 		 s->ladder->held ? "`limactl-c resume`" : "the next use");
+	if (s->next.why == LADDER_FAILED)
+		buf_addf(b, "; it could not be suspended (ha.stderr.log has the reason), which is tried again after that");
 }
 
 static void say_slept(struct buf *b, const struct idle_story *s)

@@ -132,3 +132,20 @@ ping() { curl -sS -m 20 --unix-socket "$SOCK" http://d/_ping; }
 	is running
 }
 begin_apart() { unshare --uts limactl-c start --tty=false --name=a "$LIMA_HOME/fake.yaml"; }
+
+@test "one that cannot be suspended stays paused, and says so; the next use wakes it up, and it is tried again" {
+	begin
+	mkdir "$LIMA_HOME/a/vm.state.tmp"
+	wait_until 10 failed
+	wait_until 10 is paused
+	contains "$(limactl-c idle a)" "paused for"
+	contains "$(limactl-c idle a)" "could not be suspended"
+	grep -q "vm.state.tmp" "$LIMA_HOME/a/ha.stderr.log"
+	sleep 3 # more than the time until it is suspended
+	is paused
+	rmdir "$LIMA_HOME/a/vm.state.tmp"
+	equals "$(ping)" OK
+	wait_until 10 is saved
+	equals "$(ping)" OK
+}
+failed() { [ "$(control a GET status | jq -r .idle.why)" = failed ]; }
