@@ -62,6 +62,7 @@ of() { cat "$LIMA_HOME/_$1"; }
 	summary "... of its own" MB - $(of anon)
 	summary "written a cycle" MB - $(of state)
 }
+# shellcheck disable=SC2046 # words
 cycle=$(median $(of state))
 # Quiet for an hour (idle.suspendAfter): at lunch, in two long meetings, and at the end of the day.
 raw "written in a day of 8 hours: $(awk -v mb="$cycle" 'BEGIN { printf "%.0f MB (4 times quiet for an hour), %.0f MB (every half hour short of memory)", 4 * mb, 16 * mb }')"
