@@ -141,13 +141,21 @@ static void look_for_end(struct remote *r)
 	}
 }
 
+static void leave(struct work *w)
+{
+	struct remote *r = (struct remote *)w;
+
+	if (!r->job || r->job->ops->leave(r->job))
+		drop(w);
+}
+
 static void pump(struct work *w)
 {
 	struct remote *r = (struct remote *)w;
 	int rc;
 
 	if (!w->mux) {
-		drop(w);
+		leave(w);
 		return;
 	}
 	rc = ep_reader_take(&r->from_host, w->mux, &reader_ops, r);
@@ -156,7 +164,7 @@ static void pump(struct work *w)
 	/* Whoever closes its side has left. */
 	if (rc < 0 || mux_at_end(w->mux)) {
 		work_reset(w, rc < 0 ? MUX_RESET_PROTOCOL : MUX_RESET_ABORT);
-		drop(w);
+		leave(w);
 		return;
 	}
 	if (!r->job)

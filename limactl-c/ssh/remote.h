@@ -26,6 +26,8 @@ struct job_ops {
 	void (*resize)(struct job *j, uint16_t rows, uint16_t cols); /* may be NULL, as the next */
 	void (*signal)(struct job *j, unsigned number);              /* Linux's */
 	size_t (*poll)(const struct job *j, struct pollfd fds[WORK_FDS]);
+	/* Nobody waits for it any more: called after each wait until it says that it can be dropped. */
+	bool (*leave)(struct job *j);
 	void (*drop)(struct job *j); /* it is hung up, if it runs, and let go of */
 };
 

@@ -19,6 +19,7 @@ struct shell {
 	uint16_t rows, cols;
 	bool tty, as_root;
 	bool has_tty, runs;  /* the server has said so */
+	bool asked;          /* it has been told to run it */
 	bool output_ended;
 	bool input_over;     /* an end of input that has not been passed on */
 	struct greeting greeting;
@@ -65,6 +66,7 @@ static enum job_state begin(struct shell *s)
 			return rc == LIBSSH2_ERROR_EAGAIN ? JOB_STARTING : failed(s, "the guest's SSH server gives no terminal");
 		s->has_tty = true;
 	}
+	s->asked = true;
 	rc = libssh2_channel_process_startup(s->chan.ssh, "exec", 4, s->line.data, (unsigned)s->line.len);
 	if (rc)
 		return rc == LIBSSH2_ERROR_EAGAIN ? JOB_STARTING : failed(s, "the guest's SSH server runs no command");
@@ -216,6 +218,20 @@ static void send_signal(struct job *j, unsigned number)
 		errand_start(j->si, &line, NULL);
 }
 
+/* It can be hung up once it has said which process it is. */
+static bool leave(struct job *j)
+{
+	struct shell *s = (struct shell *)j;
+	char none[4096];
+
+	if (!s->asked)
+		return true;
+	for (int err = 0; err < 2; err++)
+		while (read_output(j, err, none, sizeof(none)) > 0)
+			;
+	return s->greeting.over || state(j) > JOB_RUNS;
+}
+
 static void drop(struct job *j)
 {
 	struct shell *s = (struct shell *)j;
@@ -231,7 +247,7 @@ static void drop(struct job *j)
 
 static const struct job_ops ops = {
 	.state = state, .write = write_input, .end_input = end_input, .read = read_output, .status = status,
-	.why = why,     .resize = resize,     .signal = send_signal,  .drop = drop,
+	.why = why,     .resize = resize,     .signal = send_signal,  .leave = leave, .drop = drop,
 };
 
 struct job *remote_channel_start(struct standin *si, const struct ep_start *start, struct err *e)

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "lib/cleanup.h"
@@ -26,19 +25,16 @@ struct copy {
 	int status;
 };
 
-static void reap(struct copy *c, int flags)
-{
-	if (c->pid && waitpid(c->pid, &c->status, flags) == c->pid)
-		c->pid = 0;
-}
-
 static enum job_state state(struct job *j)
 {
 	struct copy *c = (struct copy *)j;
 
 	if (c->end[0].fd >= 0 || c->end[1].fd >= 0)
 		return JOB_RUNS;
-	reap(c, 0);
+	/* Its standard error ends with it. */
+	if (c->pid)
+		c->status = spawn_wait(c->pid);
+	c->pid = 0;
 	return JOB_ENDED;
 }
 
@@ -80,7 +76,7 @@ static int status(struct job *j)
 {
 	const struct copy *c = (struct copy *)j;
 
-	return WIFEXITED(c->status) ? WEXITSTATUS(c->status) : 128 + WTERMSIG(c->status);
+	return c->status;
 }
 
 static const char *why(struct job *j)
@@ -105,6 +101,18 @@ static size_t poll_ends(const struct job *j, struct pollfd fds[WORK_FDS])
 }
 
 /* It hears of it by the end of its input, and tidies up. */
+static bool leave(struct job *j)
+{
+	struct copy *c = (struct copy *)j;
+	char none[4096];
+
+	if (c->end[0].fd >= 0)
+		close(steal_fd(&c->end[0].fd));
+	while (read_output(j, true, none, sizeof(none)) > 0)
+		;
+	return state(j) == JOB_ENDED;
+}
+
 static void drop(struct job *j)
 {
 	struct copy *c = (struct copy *)j;
@@ -117,7 +125,7 @@ static void drop(struct job *j)
 
 static const struct job_ops ops = {
 	.state = state, .write = write_input, .end_input = end_input, .read = read_output,
-	.status = status, .why = why, .poll = poll_ends, .drop = drop,
+	.status = status, .why = why, .poll = poll_ends, .leave = leave, .drop = drop,
 };
 
 static int launch(struct copy *c, const struct ep_start *start, int sock, int err, struct err *e)
@@ -140,8 +148,6 @@ struct job *remote_copy_start(struct standin *si, const struct ep_start *start, 
 	int sock[2] = { -1, -1 }, err[2] = { -1, -1 };
 	int rc;
 
-	while (waitpid(-1, NULL, WNOHANG) > 0) /* those nobody waited for */
-		;
 	*c = (struct copy){ .j = { &ops, si }, .end = { { -1, true }, { -1, true } } };
 	if (io_socketpair(sock, e) < 0 || io_pipe(err, e) < 0)
 		rc = err_wrap(e, "no copy can be begun");

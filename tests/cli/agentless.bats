@@ -447,3 +447,25 @@ same_tree() {
 	equals "$code,$(cat "$LIMA_HOME/there")" 1,before
 	guest true
 }
+
+@test "forty who leave while their commands begin leave none of them running; a copy that was left is waited for" {
+	start
+	local i pids=()
+	for i in $(seq 40); do
+		limactl-c shell a sh -c "sleep 4711$$" >"$LIMA_HOME/said" 2>&1 3>&- &
+		pids[i]=$!
+	done
+	begun_one() { pgrep -xf "sleep 4711$$"; }
+	wait_until 30 begun_one
+	kill -KILL "${pids[@]}"
+	hung_up() { ! begun_one && sleep 3 && ! begun_one; } # some begin only now
+	wait_until 60 hung_up
+
+	copies() { pgrep -P "$(driver_pid)" -f "ssh copy"; }
+	head -c 200M /dev/zero >"$LIMA_HOME/large"
+	limactl-c cp "$LIMA_HOME/large" "a:$LIMA_HOME/there" 3>&- &
+	wait_until 10 copies
+	kill -KILL $!
+	childless() { ! pgrep -P "$(driver_pid)"; }
+	wait_until 20 childless
+}
