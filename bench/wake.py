@@ -7,7 +7,8 @@ begun = time.perf_counter()
 s = socket.socket(socket.AF_UNIX)
 s.settimeout(120)
 s.connect(sys.argv[1])
-s.sendall(b"GET /_ping HTTP/1.0\r\nHost: docker\r\n\r\n")
+# Asked as nobody did before: answers that were given before are given again without the guest.
+s.sendall(b"GET /_ping HTTP/1.0\r\nHost: docker\r\nX-Asked: %d\r\n\r\n" % time.time_ns())
 answer = b""
 while part := s.recv(65536):
     answer += part

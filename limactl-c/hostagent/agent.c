@@ -266,8 +266,8 @@ static void before_wait(void *ctx)
 	struct ha *ha = ctx;
 
 	idle_look(ha->idle);
-	/* Who comes while the machine sleeps, or goes to sleep, waits. */
-	guest_hurry(ha->guest, ha->state == HA_RUNNING && ha->op == VMCTL_NONE);
+	/* Who comes while the machine sleeps, goes to sleep or has just been loaded, waits. */
+	guest_hurry(ha->guest, ha->state == HA_RUNNING && ha->op == VMCTL_NONE && !ha->suspend.untold);
 	recall_state(ha->recall, ha->state == HA_RUNNING && ha->op == VMCTL_NONE,
 		     (ha->state == HA_PAUSED || ha->state == HA_SAVED) && ha->op == VMCTL_NONE);
 	guest_flush(ha->guest);

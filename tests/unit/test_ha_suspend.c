@@ -139,6 +139,30 @@ static void the_guest_gets_ready_first_and_is_told_when_it_goes_on(void **state)
 	assert_false(in_folder("vm.state") || in_folder("vm.state.tmp"));
 }
 
+static bool is_hurried(struct peer *peer)
+{
+	(void)peer;
+	return guest_silence(ha->guest)->counting;
+}
+
+static bool is_not_hurried(struct peer *peer)
+{
+	return !is_hurried(peer);
+}
+
+static void nobody_is_in_a_hurry_before_a_loaded_guest_answers(void **state)
+{
+	(void)state;
+	start();
+	peer_run(&p, is_hurried);
+	ha->suspend.untold = true; /* as between a restore and the link */
+	expect("GET", "/v1/info", "", "200", "");
+	peer_run(&p, is_not_hurried);
+	suspend_linked(ha);
+	expect("GET", "/v1/info", "", "200", "");
+	peer_run(&p, is_hurried);
+}
+
 static bool was_asked(struct peer *peer)
 {
 	return peer->asked_ready == 1;
@@ -212,6 +236,7 @@ int main(void)
 		T(the_guest_gets_ready_first_and_is_told_when_it_goes_on),
 		T(who_comes_while_the_guest_gets_ready_is_served_instead),
 		T(killed_while_the_guest_gets_ready),
+		T(nobody_is_in_a_hurry_before_a_loaded_guest_answers),
 		T(folders_by_virtiofs_cannot_be_saved),
 		T(a_failed_save_goes_on),
 	};
