@@ -47,6 +47,7 @@ static const struct {
 	{ "root disk", setup_grow_root, LEAN | EARLY, false },
 	{ "extra disks", setup_disks, LEAN | EARLY | CLOUD, false },
 	{ "tuning", tuning_apply, LEAN | EARLY, false },
+	{ "quiet kernel", setup_quiet, LEAN | EARLY, false },
 	{ "tuning of its own init", tuning_own_init, CLOUD, false },
 	{ "engine disk", engine_link, LEAN | EARLY | CLOUD, true },
 	{ "engine modules", engine_modules, LEAN | EARLY | CLOUD, false },

@@ -20,6 +20,7 @@ int setup_clock(const struct setup *su, struct err *e);
 int setup_grow_root(const struct setup *su, struct err *e);   /* setup_disk.c: the file system follows the disk */
 bool disk_has_outgrown(const char *device, uint64_t by);      /* its ext file system is so many bytes smaller than it is */
 int setup_disks(const struct setup *su, struct err *e);       /* setup_disks.c: extra disks */
+int setup_quiet(const struct setup *su, struct err *e); /* timers of the kernel that nobody needs */
 int setup_identity(const struct setup *su, struct err *e);    /* setup_identity.c: a clone's own */
 int setup_hostname(const struct setup *su, struct err *e);    /* setup_host.c */
 int setup_environment(const struct setup *su, struct err *e);
