@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "guestagent/shared.h"
 #include "lib/cleanup.h"
 #include "lib/io.h"
 #include "lib/log.h"
@@ -81,7 +82,7 @@ static int open_listener(const char *name, struct err *e)
 	char *end;
 	long fd = strtol(name, &end, 10);
 
-	if (end == name || *end || fd < 3 || fd > INT_MAX)
+	if (end == name || (*end && *end != ',') || fd < 3 || fd > INT_MAX)
 		return err_set(e, ERR_USAGE, "\"%s\" is no descriptor to listen on", name);
 	if (io_set_cloexec((int)fd, true) < 0 || io_set_nonblock((int)fd, true) < 0 || listen((int)fd, 16) < 0)
 		return err_errno(e, "listen on descriptor %ld", fd);
@@ -205,10 +206,11 @@ static const struct {
 	const char *prefix;
 	bool port, listens;
 	int (*open)(const char *name, struct err *e);
+	void (*share)(struct mux *m, const char *name); /* NULL: there is no memory beside it */
 } kinds[] = {
-	{ "virtio:", true, false, open_port },
-	{ "unix:", false, false, open_unix },
-	{ "listen:", false, true, open_listener },
+	{ "virtio:", true, false, open_port, ga_share_device },
+	{ "unix:", false, false, open_unix, NULL },
+	{ "listen:", false, true, open_listener, ga_share_inherited },
 };
 
 int ga_carrier_open(struct ga_carrier *c, struct ga_loop *loop, struct mux *mux, const char *spec, struct err *e)
@@ -226,6 +228,8 @@ int ga_carrier_open(struct ga_carrier *c, struct ga_loop *loop, struct mux *mux,
 		if (fd < 0)
 			return -1;
 		c->port = kinds[i].port;
+		if (kinds[i].share)
+			kinds[i].share(mux, spec + n);
 		if (kinds[i].listens) {
 			c->listen_fd = fd;
 			await_peer(c);
@@ -233,7 +237,7 @@ int ga_carrier_open(struct ga_carrier *c, struct ga_loop *loop, struct mux *mux,
 		}
 		return connected(c, fd) < 0 ? err_errno(e, "epoll_ctl") : 0;
 	}
-	return err_set(e, ERR_USAGE, "carrier \"%s\" is neither virtio:NAME, unix:PATH nor listen:FD", spec);
+	return err_set(e, ERR_USAGE, "carrier \"%s\" is neither virtio:NAME, unix:PATH nor listen:FD[,MEMORY]", spec);
 }
 
 /* False: there is nothing to write. *k: what writev() said. A port takes each part by itself, and the machine is told of each,

@@ -3,8 +3,9 @@
  * "virtio:NAME" is the port of that name. It is opened once and kept. Hosts come and go at its other end, and the
  * port tells so late and not always (a quick change shows nothing, an old one shows after the next host's first
  * bytes), so the channel does not go by it: every host says hello first, and that is how it learns of it. "unix:PATH"
- * connects to a listening socket; its end ends the loop. "listen:FD" takes one connection at a time from an inherited
- * listening socket and outlives each, as a port does: so the fake driver's machine is adopted like a real one.
+ * connects to a listening socket; its end ends the loop. "listen:FD[,MEMORY]" takes one connection at a time from an inherited
+ * listening socket and outlives each, as a port does: so the fake driver's machine is adopted like a real one. MEMORY is a
+ * descriptor that stands in for the memory which a machine's agent shares with its host (shared.h).
  */
 #ifndef LIMA_GUESTAGENT_CARRIER_H
 #define LIMA_GUESTAGENT_CARRIER_H

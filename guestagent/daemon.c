@@ -225,7 +225,7 @@ int daemon_main(int argc, char **argv)
 	open_standard();
 	log_init("lima-guestagent", STDERR_FILENO, LOG_TEXT, LOG_INFO_);
 	if (parse(&o, argc, argv) < 0) {
-		fprintf(stderr, "usage: daemon [--carrier virtio:NAME|unix:PATH|listen:FD] [--settings FILE] [--run DIR]\n");
+		fprintf(stderr, "usage: daemon [--carrier virtio:NAME|unix:PATH|listen:FD[,MEMORY]] [--settings FILE] [--run DIR]\n");
 		return 2;
 	}
 	signal(SIGPIPE, SIG_IGN);

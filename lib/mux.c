@@ -102,6 +102,7 @@ void mux_link_restart(struct mux *m)
 	m->peer = m->echoed = 0;
 	m->preamble_due = m->hello_due = true;
 	m->tx_seq = m->rx_seq = 0;
+	shared_link(m);
 	/* Both sides must judge the same words, so they stay as they are for the life of a link id. */
 	m->mine = (struct wire_hello){
 		.version = WIRE_VERSION,
@@ -152,6 +153,7 @@ static void link_up(struct mux *m)
 
 	m->up = true;
 	m->session = wire_mix(host, guest);
+	m->shared.on = m->shared.memory && m->hello.shared;
 	m->settled = !resumed;
 	m->table_due = m->table_seen = false;
 	if (resumed) {
@@ -197,6 +199,8 @@ static void on_hello(struct mux *m, const struct wire_hello *h)
 	}
 }
 
+static int feed_shared(struct mux *m, const struct wire_frame *f);
+
 static int dispatch(struct mux *m, const struct wire_frame *f, const uint8_t *p)
 {
 	switch (f->type) {
@@ -207,6 +211,8 @@ static int dispatch(struct mux *m, const struct wire_frame *f, const uint8_t *p)
 	case WIRE_CREDIT:
 		stream_credit(m, f);
 		return 0;
+	case WIRE_SHARED:
+		return feed_shared(m, f);
 	default:
 		stream_data(m, f, p);
 		return 0;
@@ -266,6 +272,25 @@ static size_t parse_frame(struct mux *m, const uint8_t *p, size_t n)
 			mux_conversation_end(m);
 	}
 	return len;
+}
+
+/* The host writes no such frame among them. */
+static int feed_shared(struct mux *m, const struct wire_frame *f)
+{
+	const uint8_t *p = shared_given(m, f);
+	unsigned links = m->links, carriers = m->carriers;
+
+	if (!p)
+		return -1;
+	for (size_t at = 0, used; at < f->arg; at += used) {
+		used = p[at] != WIRE_SHARED ? parse_frame(m, p + at, f->arg - at) : 0;
+		if (m->links != links || m->carriers != carriers)
+			return 0;
+		if (!used)
+			return -1;
+	}
+	shared_done(m);
+	return 0;
 }
 
 static size_t parse(struct mux *m, const uint8_t *p, size_t n)

@@ -34,6 +34,7 @@ enum {
 	MUX_STREAMS_MAX = 65536,    /* open at once; more are refused */
 	MUX_MESSAGE_FIRST = 16,     /* smaller types are the engine's own */
 	MUX_PARTS = 16,             /* of mux_output_parts() */
+	MUX_SHARED_MIN = 128 * 1024, /* bytes of memory worth sharing */
 };
 
 enum mux_side { MUX_HOST, MUX_GUEST };
@@ -85,6 +86,9 @@ size_t mux_feed(struct mux *m, const uint8_t *p, size_t n);
  * program wrote them. Returns how many parts there are, 0 when there is nothing. Valid until the next call on m. */
 size_t mux_output_parts(struct mux *m, struct iovec *v);
 void mux_output_done(struct mux *m, size_t n); /* n of these bytes were written, 0 too: follows each call of it */
+/* Memory that the peer may see too: what the host sends much of goes by way of it while the guest's hello says that it does.
+ * 8-byte aligned, the caller's, until mux_free() or the next call. NULL: none any more. Before mux_carrier_open(). */
+void mux_share(struct mux *m, void *memory, size_t size);
 bool mux_wants_output(const struct mux *m); /* whether there may be some; none are taken */
 
 /* Control messages; queued while the link is down. -1 when the queue is full (1 MiB): the peer is dead. */

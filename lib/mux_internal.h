@@ -6,6 +6,7 @@
  *   mux_stream.c   the streams, what the program does with them
  *   mux_receive.c  what the peer says about them
  *   mux_memory.c   their buffers
+ *   mux_shared.c   memory that both sides see
  *   mux_resume.c   going on with the streams over a new link
  */
 #ifndef LIMA_MUX_INTERNAL_H
@@ -26,6 +27,8 @@ enum {
 	RING_SMALL = 16 * 1024,                 /* a stream that holds more gets all it may have, see memory_window() */
 	SPARES = 16, TINIES = 8,                /* buffers kept for the next */
 	LEAVING_MAX = 64 << 20,                 /* bytes of buffers kept for streams that the program has let go of */
+	SHARED_PLACES = 32,                     /* handed over and not done with */
+	SHARED_PLACE_MAX = 128 * 1024,          /* so that the guest begins with some while the next is filled */
 	MALFORMED_MAX = 16,                     /* a peer process that broke the protocol so often gets no more answers */
 };
 
@@ -87,6 +90,14 @@ struct control {
 	size_t part_len;
 };
 
+struct shared {
+	uint8_t *memory; /* NULL: there is none */
+	size_t size;
+	bool on;             /* the host's: the guest of this link sees it */
+	uint32_t made, done; /* places of frames on this link: handed over, done with */
+	size_t place[SHARED_PLACES], head; /* where they begin, and where the next will */
+};
+
 struct mux {
 	struct mux_ops ops;
 	void *ctx;
@@ -113,6 +124,7 @@ struct mux {
 	uint32_t round;
 
 	struct control control;
+	struct shared shared;
 	struct node streams, ready, credits, dead;
 	bool credit_now;
 	struct cursor *cursors;
@@ -173,6 +185,14 @@ void stream_consumed(struct mux_stream *s, size_t n);
 void stream_data(struct mux *m, const struct wire_frame *f, const uint8_t *p);
 void stream_credit(struct mux *m, const struct wire_frame *f);
 void stream_advance(struct mux_stream *s, uint64_t consumed); /* the peer consumed so much */
+
+/* mux_shared.c */
+void shared_link(struct mux *m);               /* another link begins: nothing of the former is read any more */
+bool shared_is_seen(const struct mux *m);      /* guest: the host of the last hello shares the memory we have */
+uint8_t *shared_place(struct mux *m, size_t *room); /* host: for one frame at least; NULL: not now */
+uint32_t shared_take(struct mux *m, size_t n); /* n bytes were put there; says where, for the frame */
+const uint8_t *shared_given(struct mux *m, const struct wire_frame *f); /* guest: its frames; NULL: malformed */
+void shared_done(struct mux *m);               /* guest: with the oldest */
 
 /* mux_memory.c: -1 is for want of memory */
 size_t memory_window(const struct mux *m); /* bytes a stream may keep for the peer now; less when many keep much */

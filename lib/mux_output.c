@@ -97,6 +97,7 @@ static void put_hello(struct mux *m)
 	}
 	h.echo = m->peer;
 	h.resume = m->peer && m->verdict;
+	h.shared = shared_is_seen(m);
 	wire_hello_pack(m->out + m->out_len, &h);
 	output_used(m, WIRE_HELLO);
 	m->preamble_due = m->hello_due = false;
@@ -158,37 +159,87 @@ static void put_credits(struct mux *m)
 	m->credit_now &= !list_empty(&m->credits);
 }
 
-/* One turn of the first stream in line, which then goes to the end of it. False: there is no more room. */
-static bool put_data(struct mux *m)
+/* One turn of the first stream in line: what its frame says. */
+static struct wire_frame turn_of(const struct mux_stream *s)
 {
-	struct mux_stream *s = node_of(m->ready.next, ready);
 	struct wire_frame f = { .type = WIRE_DATA, .id = s->id, .arg = (uint32_t)s->tx_sent };
-	uint64_t from = s->tx_sent;
-	bool spread;
 
-	if (from < s->tx_end)
-		f.len = s->tx_end - from < MUX_FRAME_MAX ? (uint32_t)(s->tx_end - from) : MUX_FRAME_MAX;
-	/* A stream that leaves takes its ring along. */
-	spread = s->state != STREAM_LEAVING && frame_fits_spread(m, f.len);
-	if (!spread && !frame_fits(m))
-		return false;
-	list_del(&s->ready);
-	s->tx_sent += f.len;
-	if (s->fin && s->tx_sent == s->tx_end) {
+	if (s->tx_sent < s->tx_end)
+		f.len = s->tx_end - s->tx_sent < MUX_FRAME_MAX ? (uint32_t)(s->tx_end - s->tx_sent) : MUX_FRAME_MAX;
+	if (s->fin && s->tx_sent + f.len == s->tx_end)
 		f.flags = WIRE_FIN;
-		s->tx_sent++;
-	}
-	if (spread) {
-		frame_put_spread(m, &f, &s->tx, from);
-	} else if (f.len || f.flags) {
-		if (f.len)
-			ring_get(&s->tx, from, frame_payload(m), f.len);
-		frame_put(m, &f);
-	}
+	return f;
+}
+
+/* The frame has been put. The stream goes to the end of the line. */
+static void turn_over(struct mux_stream *s, const struct wire_frame *f)
+{
+	list_del(&s->ready);
+	s->tx_sent += f->len + (f->flags == WIRE_FIN);
 	if (s->tx_high < s->tx_sent)
 		s->tx_high = s->tx_sent;
 	if (!stream_leave(s))
 		stream_ready(s);
+}
+
+/* False: there is no more room. */
+static bool put_data(struct mux *m)
+{
+	struct mux_stream *s = node_of(m->ready.next, ready);
+	struct wire_frame f = turn_of(s);
+
+	/* A stream that leaves takes its ring along. */
+	if (s->state != STREAM_LEAVING && frame_fits_spread(m, f.len)) {
+		frame_put_spread(m, &f, &s->tx, s->tx_sent);
+	} else if (!frame_fits(m)) {
+		return false;
+	} else if (f.len || f.flags) {
+		if (f.len)
+			ring_get(&s->tx, s->tx_sent, frame_payload(m), f.len);
+		frame_put(m, &f);
+	}
+	turn_over(s, &f);
+	return true;
+}
+
+/* The turn of a stream with much to say, if it has one now. */
+static struct mux_stream *much_first(const struct mux *m)
+{
+	struct mux_stream *s = list_empty(&m->ready) ? NULL : node_of(m->ready.next, ready);
+
+	return s && turn_of(s).len >= SPREAD_MIN ? s : NULL;
+}
+
+/* The turns of those go to the shared memory, and a frame here says where. False: not now. */
+static bool put_shared(struct mux *m)
+{
+	struct wire_frame here = { .type = WIRE_SHARED };
+	uint32_t seq = m->tx_seq;
+	unsigned links = m->links;
+	struct mux_stream *s = much_first(m);
+	size_t room, n = 0;
+	uint8_t *p = s && frame_fits(m) ? shared_place(m, &room) : NULL;
+
+	if (!p)
+		return false;
+	if (room > SHARED_PLACE_MAX)
+		room = SHARED_PLACE_MAX;
+	for (m->tx_seq++; s && room - n >= WIRE_FRAME_MAX; s = much_first(m)) {
+		struct wire_frame f = turn_of(s);
+
+		wire_header_pack(p + n, &f, m->link, m->tx_seq);
+		ring_get(&s->tx, s->tx_sent, p + n + WIRE_HEADER, f.len);
+		le32_put(p + n + WIRE_HEADER + f.len, wire_trailer(&f, m->link, m->tx_seq++));
+		n += FRAME_AROUND + f.len;
+		turn_over(s, &f);
+		if (m->links != links)
+			return false; /* a reset that found no room ended the conversation */
+	}
+	here.id = shared_take(m, n);
+	here.arg = (uint32_t)n;
+	wire_header_pack(m->out + m->out_len, &here, m->link, seq);
+	le32_put(m->out + m->out_len + WIRE_HEADER, wire_trailer(&here, m->link, seq));
+	output_used(m, FRAME_AROUND);
 	return true;
 }
 
@@ -220,7 +271,8 @@ static void output_take(struct mux *m)
 	/* Credits nobody waits for go along with whatever else is sent. */
 	if (!m->table_due && (acks_due(m) || m->out_len || (m->settled && !list_empty(&m->ready))))
 		put_credits(m);
-	while (m->up && m->settled && m->control.sent == m->control.end && !list_empty(&m->ready) && put_data(m))
+	while (m->up && m->settled && m->control.sent == m->control.end && !list_empty(&m->ready) &&
+	       (put_shared(m) || put_data(m)))
 		;
 	if (!m->up)
 		put_hello(m); /* a reset that found no room ended the conversation */

@@ -8,7 +8,7 @@
 const uint8_t wire_magic[WIRE_MAGIC] = { 0x89, 'L', 'I', 'M', 'A', 'm', 'u', 'x', '\r', '\n', 0x1a, '\n',
 					 0x00, 0xff, 0xc3, 0x5a };
 
-enum { HELLO_GUEST = 1, HELLO_RESUME = 2 };
+enum { HELLO_GUEST = 1, HELLO_RESUME = 2, HELLO_SHARED = 4 };
 
 /* What a frame of each type may be. */
 static const struct {
@@ -19,6 +19,7 @@ static const struct {
 	[WIRE_CONTROL] = { 1, MUX_FRAME_MAX, 0 },
 	[WIRE_CREDIT] = { 0, 0, 0 },
 	[WIRE_DATA] = { 0, MUX_FRAME_MAX, WIRE_FIN },
+	[WIRE_SHARED] = { 0, 0, 0 },
 };
 
 static uint64_t scramble(uint64_t h)
@@ -100,7 +101,8 @@ void wire_hello_pack(uint8_t p[WIRE_HELLO], const struct wire_hello *h)
 	memcpy(p, wire_magic, WIRE_MAGIC);
 	le16_put(p + WIRE_MAGIC, WIRE_HELLO);
 	le16_put(p + WIRE_MAGIC + 2, h->version);
-	le32_put(p + WIRE_MAGIC + 4, (h->guest ? HELLO_GUEST : 0) | (h->resume ? HELLO_RESUME : 0));
+	le32_put(p + WIRE_MAGIC + 4, (h->guest ? HELLO_GUEST : 0) | (h->resume ? HELLO_RESUME : 0) |
+						  (h->shared ? HELLO_SHARED : 0));
 	for (size_t i = 0; i < sizeof(word) / sizeof(word[0]); i++, at += 8)
 		le64_put(at, word[i]);
 	le32_put(at, crc32(p, (size_t)(at - p)));
@@ -129,6 +131,7 @@ int wire_hello_unpack(struct wire_hello *h, const uint8_t *p, size_t n)
 	h->version = le16_get(p + WIRE_MAGIC + 2);
 	h->guest = flags & HELLO_GUEST;
 	h->resume = flags & HELLO_RESUME;
+	h->shared = flags & HELLO_SHARED;
 	for (size_t i = 0; i < sizeof(word) / sizeof(word[0]); i++, at += 8)
 		*word[i] = le64_get(at);
 	return h->version && h->epoch && h->link ? (int)len : -1;

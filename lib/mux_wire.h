@@ -26,6 +26,7 @@ enum wire_type {
 	WIRE_CONTROL,    /* bytes of the control stream, arg = offset */
 	WIRE_CREDIT,     /* arg = offset consumed */
 	WIRE_DATA,       /* bytes of a stream, arg = offset */
+	WIRE_SHARED,     /* arg bytes of frames come here, which lie in the shared memory from id on; host to guest */
 	WIRE_TYPES,
 };
 
@@ -51,6 +52,7 @@ uint32_t wire_trailer(const struct wire_frame *f, uint64_t link, uint32_t seq); 
 struct wire_hello {
 	uint16_t version;
 	bool guest;            /* which side sent it */
+	bool shared;           /* the guest sees the host's link, the one it echoes, in the memory they share */
 	bool resume;           /* the sender can go on with the session, judged from the hello it echoes */
 	uint64_t epoch;        /* process */
 	uint64_t link;         /* this attempt of the sender */

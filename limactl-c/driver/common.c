@@ -1,11 +1,17 @@
 #include "limactl-c/driver/common.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include "lib/cleanup.h"
 #include "lib/sock.h"
 
 #ifdef __linux__
@@ -60,6 +66,47 @@ void vm_signal(int pidfd, pid_t pid, int sig)
 	(void)pidfd;
 	if (pid > 0)
 		kill(pid, sig);
+}
+#endif
+
+#ifdef __linux__
+/* A guest that has taken QEMU over could shrink what is not sealed, and who touches it then gets SIGBUS. */
+static int open_memory(const char *path, uint64_t size)
+{
+	auto_close int fd = open(path, O_RDWR | O_CLOEXEC);
+	struct stat st;
+	int seals;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || (uint64_t)st.st_size != size)
+		return -1;
+	seals = fcntl(fd, F_GET_SEALS);
+	return seals >= 0 && seals & F_SEAL_SHRINK ? steal_fd(&fd) : -1;
+}
+
+int vm_memory_of(pid_t pid, uint64_t size)
+{
+	static const char begins[] = "/memfd:";
+	char dir[40], path[300], target[sizeof(begins)];
+	auto_closedir DIR *d = NULL;
+	struct dirent *entry;
+	int fd = -1;
+
+	snprintf(dir, sizeof(dir), "/proc/%d/fd", (int)pid);
+	d = size ? opendir(dir) : NULL;
+	while (d && fd < 0 && (entry = readdir(d))) {
+		snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
+		if (readlink(path, target, sizeof(target) - 1) == sizeof(begins) - 1 &&
+		    !memcmp(target, begins, sizeof(begins) - 1))
+			fd = open_memory(path, size);
+	}
+	return fd;
+}
+#else
+int vm_memory_of(pid_t pid, uint64_t size)
+{
+	(void)pid;
+	(void)size;
+	return -1;
 }
 #endif
 

@@ -19,6 +19,9 @@ bool vm_events_get(struct vm_events *q, struct vm_event *out); /* VM_EV_NONE and
 int vm_pidfd(pid_t pid);
 void vm_signal(int pidfd, pid_t pid, int sig); /* through pidfd when there is one: never a stranger */
 
+/* The memory of that many bytes, made by memfd_create() and sealed, that a process has open: a descriptor, or -1. */
+int vm_memory_of(pid_t pid, uint64_t size);
+
 pid_t vm_peer(int fd); /* the process that listens at the other end of a unix socket; -1 when it cannot be told */
 
 void vm_args_free(char **argv); /* a program's arguments, NULL-terminated, each malloc'd; NULL is allowed */

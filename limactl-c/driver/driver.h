@@ -83,6 +83,9 @@ struct vm_driver {
 	/* The agent's carrier: a connected non-blocking stream socket, the caller's. Asked for after VM_EV_DONE of
 	 * start, adopt, restore, and again whenever it was lost. */
 	int (*carrier)(struct vm *vm, struct err *e);
+	/* Memory that the guest agent sees too: a descriptor, the caller's; what it is backed by cannot shrink. -1: there is none.
+	 * Another machine's is another one. NULL: the driver has none. */
+	int (*memory)(const struct vm *vm);
 	pid_t (*pid)(const struct vm *vm); /* of the machine's process, 0 when none */
 };
 

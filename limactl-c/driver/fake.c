@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -31,6 +32,7 @@
 enum {
 	FAKE_LOG_MAX = 256 << 10, /* bytes of driver.stderr.log before it is moved aside at a start */
 	FAKE_STOP_MS = 10000,
+	FAKE_MEMORY = 1 << 20,    /* bytes shared with the agent */
 };
 
 static const char marker[] = "a machine of the fake driver\n";
@@ -144,14 +146,24 @@ static void know_process(struct vm *vm, pid_t pid, bool ours)
 	fake_net_of(pid, vm->net, sizeof(vm->net));
 }
 
+/* As QEMU makes it. */
+static int make_memory(struct err *e)
+{
+	auto_close int fd = memfd_create("fake", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd < 0 || ftruncate(fd, FAKE_MEMORY) < 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK) < 0)
+		return err_errno(e, "memfd_create");
+	return steal_fd(&fd);
+}
+
 static int launch(struct vm *vm, struct err *e)
 {
 	const struct plan *p = vm->plan;
 	auto_free char *dir = xasprintf("%s/fake", p->dir), *settings = xasprintf("%s/settings", dir);
 	auto_free char *sock = path_in(p->dir, PATH_AGENT_SOCK), *log = path_in(p->dir, PATH_DRIVER_LOG);
-	auto_close int lock = -1, listener = -1;
-	const char *argv[] = { p->agent, "daemon", "--carrier", "listen:4", "--settings", settings, "--run", dir, NULL };
-	struct spawn s = { .argv = argv, .fds = 2, .log = log, .new_session = true, .new_net = true };
+	auto_close int lock = -1, listener = -1, memory = -1;
+	const char *argv[] = { p->agent, "daemon", "--carrier", "listen:4,5", "--settings", settings, "--run", dir, NULL };
+	struct spawn s = { .argv = argv, .fds = 3, .log = log, .new_session = true, .new_net = true };
 	pid_t pid;
 
 	lock = inst_lock(&(struct inst){ p->name, p->dir }, true, false, e);
@@ -160,9 +172,13 @@ static int launch(struct vm *vm, struct err *e)
 	listener = fs_listen_unix(sock, 0600, e);
 	if (listener < 0)
 		return -1;
+	memory = make_memory(e);
+	if (memory < 0)
+		return -1;
 	fs_rotate(log, FAKE_LOG_MAX);
 	s.fd[0] = lock;
 	s.fd[1] = listener;
+	s.fd[2] = memory;
 	pid = spawner_start(vm->spawner, &s, e);
 	if (pid < 0) {
 		unlink(sock);
@@ -381,6 +397,11 @@ static pid_t fake_pid(const struct vm *vm)
 	return vm->pid;
 }
 
+static int fake_memory(const struct vm *vm)
+{
+	return vm_memory_of(vm->pid, FAKE_MEMORY);
+}
+
 const struct vm_driver driver_fake = {
 	.name = "fake",
 	.open = fake_open,
@@ -401,5 +422,6 @@ const struct vm_driver driver_fake = {
 	.step = fake_step,
 	.child_exited = fake_child_exited,
 	.carrier = fake_carrier,
+	.memory = fake_memory,
 	.pid = fake_pid,
 };

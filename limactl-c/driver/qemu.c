@@ -352,6 +352,11 @@ static int qemu_carrier(struct vm *vm, struct err *e)
 	return vm_connect(path, e);
 }
 
+static int qemu_memory(const struct vm *vm)
+{
+	return vm_memory_of(vm->pid, vm->plan->shared_memory);
+}
+
 static pid_t qemu_pid(const struct vm *vm)
 {
 	return vm->pid;
@@ -378,5 +383,6 @@ const struct vm_driver driver_qemu = {
 	.step = qemu_step,
 	.child_exited = qemu_child_exited,
 	.carrier = qemu_carrier,
+	.memory = qemu_memory,
 	.pid = qemu_pid,
 };

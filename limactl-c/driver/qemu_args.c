@@ -206,6 +206,15 @@ static void add_memory_devices(struct args *a, const struct plan *p)
 		option(a, "-device", xstrdup("vmgenid,guid=auto"));
 }
 
+/* Last, so that all other devices keep their slots. With "master" a saved machine has the content too. */
+static void add_shared_memory(struct args *a, const struct plan *p)
+{
+	if (!p->shared_memory)
+		return;
+	option(a, "-object", xasprintf("memory-backend-memfd,id=shared,size=%" PRIu64 ",share=on", p->shared_memory));
+	option(a, "-device", xstrdup("ivshmem-plain,memdev=shared,master=on"));
+}
+
 char **qemu_args_make(const struct plan *p, bool incoming)
 {
 	struct args a = { 0 };
@@ -222,6 +231,7 @@ char **qemu_args_make(const struct plan *p, bool incoming)
 	add_net(&a, p);
 	add_channel(&a, p);
 	add_memory_devices(&a, p);
+	add_shared_memory(&a, p);
 	if (incoming) {
 		option(&a, "-S", NULL); /* loaded, it waits: the state's file goes before the machine runs */
 		option(&a, "-incoming", xstrdup("defer"));

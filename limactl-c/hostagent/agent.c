@@ -25,6 +25,13 @@ static int on_connect(void *ctx, struct err *e)
 	return ha->plan->ssh_key ? agentless_carrier(&ha->agentless, ha->plan, ha->spawner, e) : vmctl_carrier(ha->vm, e);
 }
 
+static int on_memory(void *ctx)
+{
+	struct ha *ha = ctx;
+
+	return ha->plan->ssh_key ? -1 : vmctl_memory(ha->vm);
+}
+
 static void on_up(void *ctx, bool resumed)
 {
 	struct ha *ha = ctx;
@@ -143,6 +150,7 @@ static void on_open(void *ctx, struct mux_stream *m, const uint8_t *request, siz
 
 static const struct guest_ops guest_ops = {
 	.connect = on_connect,
+	.memory = on_memory,
 	.up = on_up,
 	.down = on_down,
 	.message = on_message,

@@ -11,6 +11,7 @@
 #include "lib/clock.h"
 #include "lib/log.h"
 #include "limactl-c/base/mem.h"
+#include "limactl-c/hostagent/shared.h"
 
 enum {
 	READ_SIZE = 64 * 1024,
@@ -27,6 +28,7 @@ struct guest {
 	const struct guest_ops *ops;
 	void *ctx;
 	struct mux *mux;
+	struct shared_memory shared; /* the mux's while there is a carrier */
 	bool wanted; /* the machine is alive, so there should be a carrier */
 	int fd;      /* the carrier, -1 = none */
 	struct watch *watch;
@@ -139,6 +141,16 @@ static void on_carrier(void *ctx, unsigned events)
 		watch_for(g, WATCH_READ);
 }
 
+/* The machine behind a new carrier may be another one. */
+static void share_memory(struct guest *g)
+{
+	mux_share(g->mux, NULL, 0);
+	shared_unmap(&g->shared);
+	if (g->ops->memory)
+		shared_map(&g->shared, g->ops->memory(g->ctx));
+	mux_share(g->mux, g->shared.p, g->shared.size);
+}
+
 static void connect_now(void *ctx)
 {
 	struct guest *g = ctx;
@@ -162,6 +174,7 @@ static void connect_now(void *ctx)
 	g->fd = fd;
 	g->read_at = g->read_len = 0;
 	watch_for(g, WATCH_READ);
+	share_memory(g);
 	mux_carrier_open(g->mux);
 }
 
@@ -456,6 +469,7 @@ void guest_free(struct guest *g)
 	if (g->fd >= 0)
 		close(g->fd);
 	mux_free(g->mux);
+	shared_unmap(&g->shared);
 	deadline_free(g->retry);
 	silence_fini(&g->silence);
 	free(g->read_buf);

@@ -43,6 +43,8 @@ struct stream {
 
 struct guest_ops {
 	int (*connect)(void *ctx, struct err *e); /* a carrier's descriptor, given to the guest */
+	/* Memory that the machine's guest agent sees too: a descriptor, given to the guest; -1: there is none. NULL: never. */
+	int (*memory)(void *ctx);
 	void (*up)(void *ctx, bool resumed);
 	void (*down)(void *ctx);
 	int (*message)(void *ctx, unsigned type, const uint8_t *body, size_t len); /* -1: malformed */

@@ -164,6 +164,11 @@ int vmctl_carrier(struct vmctl *v, struct err *e)
 	return v->ops->carrier(v->vm, e);
 }
 
+int vmctl_memory(const struct vmctl *v)
+{
+	return v->ops->memory ? v->ops->memory(v->vm) : -1;
+}
+
 struct vmctl *vmctl_new(struct loop *l, const struct vm_driver *driver, const struct plan *plan,
 			struct spawner *spawner, void (*event)(void *ctx, const struct vm_event *ev), void *ctx, struct err *e)
 {

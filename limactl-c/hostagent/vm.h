@@ -34,5 +34,6 @@ void vmctl_kill(struct vmctl *v);
 enum vm_state vmctl_state(const struct vmctl *v);
 pid_t vmctl_pid(const struct vmctl *v);
 int vmctl_carrier(struct vmctl *v, struct err *e);
+int vmctl_memory(const struct vmctl *v); /* shared with the guest agent: a descriptor, or -1 */
 
 #endif

@@ -6,6 +6,7 @@
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -197,6 +198,26 @@ static char *qemu_program(const char *arch)
 	return env && *env ? xstrdup(env) : xasprintf("qemu-system-%s", arch);
 }
 
+/* Some builds are without the device. Its name is looked for in the program, which takes a few milliseconds; QEMU itself would
+ * take fifty to say. */
+static bool has_ivshmem(const char *qemu)
+{
+	static const char name[] = "ivshmem-plain";
+	auto_close int fd = open(qemu, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	void *p;
+	bool has;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_size <= 0)
+		return false;
+	p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (p == MAP_FAILED)
+		return false;
+	has = memmem(p, (size_t)st.st_size, name, sizeof(name)) != NULL;
+	munmap(p, (size_t)st.st_size);
+	return has;
+}
+
 int plan_host_for_guest(struct plan_host *h, const char *arch, struct err *e)
 {
 	auto_free char *below = xasprintf("lima-guestagent.Linux-%s", arch), *qemu = NULL;
@@ -213,6 +234,7 @@ int plan_host_for_guest(struct plan_host *h, const char *arch, struct err *e)
 	h->agent = prefix_share(below, e);
 	h->provision = prefix_share("provision", e);
 	qemu = spawn_find(h->qemu, &none);
+	h->ivshmem = !h->darwin && qemu && has_ivshmem(qemu);
 	plan_firmware_find(arch, h->home, qemu, "", &h->firmware, &h->firmware_vars);
 	return h->agent && h->provision ? 0 : -1;
 }

@@ -178,6 +178,7 @@ static const struct field plan_fields[] = {
 	M(plan, qemu, T_OPTIONAL),
 	{ .name = "accel", .type = T_WORD, .offset = offsetof(struct plan, accel), .machine = true,
 	  .words = accel_words },
+	M(plan, shared_memory, T_U64),
 	M(plan, machine, T_OPTIONAL),
 	M(plan, cpu, T_OPTIONAL),
 	F(plan, tb_size, T_UINT),

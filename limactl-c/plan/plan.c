@@ -11,6 +11,7 @@
 #include "limactl-c/store/paths.h"
 
 enum {
+	SHARED_MEMORY = 1 << 20, /* four windows of streams (lib/mux.h) */
 	TB_SIZE = 512,      /* MiB: what a boot with Docker fills; QEMU's own default is a gigabyte */
 };
 
@@ -113,6 +114,7 @@ int plan_make_machine(struct making *m, struct err *e)
 	p->accel = m->h->accel;
 	p->machine = xstrdup(pf->machine);
 	p->cpu = xstrdup(c->cpu_type ? c->cpu_type : p->accel == PLAN_TCG ? pf->tcg_cpu : "host");
+	p->shared_memory = m->h->ivshmem && !c->plain ? SHARED_MEMORY : 0;
 	p->tb_size = p->accel == PLAN_TCG ? TB_SIZE : 0;
 	p->mac = mac_of(p->dir);
 	make_disks(m);

@@ -163,6 +163,7 @@ struct plan {
 	/* qemu */
 	char *qemu; /* program */
 	enum plan_accel accel;
+	uint64_t shared_memory; /* bytes of memory that host and guest agent both see; 0: none */
 	char *machine; /* "q35,hpet=off" */
 	char *cpu;
 	unsigned tb_size; /* MiB of TCG's code cache, 0 = QEMU's default */

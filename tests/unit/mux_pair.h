@@ -52,6 +52,8 @@ struct end {
 
 struct pair {
 	struct end end[2];
+	uint64_t memory[512 * 1024 / sizeof(uint64_t)];
+	bool share; /* both ends have the memory */
 	uint64_t seed;
 	uint64_t goal_max; /* bytes a flow sends at most */
 	bool keep;         /* new flows send nothing until flow_more() */
@@ -277,6 +279,8 @@ static inline void end_start(struct end *e)
 	e->epoch = pair_random(e->pair) | 1;
 	e->m = mux_new(e->side, e->epoch, &ops, e);
 	assert_non_null(e->m);
+	if (e->pair->share)
+		mux_share(e->m, e->pair->memory, sizeof(e->pair->memory));
 	e->feed.len = 0;
 	e->up = false;
 	e->next_message = e->expected_message = 0;
@@ -301,6 +305,14 @@ static inline void pair_init(struct pair *p, uint64_t seed)
 		p->end[i].wire.max = 64 << 20;
 		end_start(&p->end[i]);
 	}
+}
+
+/* Before they are connected. */
+static inline void pair_share(struct pair *p)
+{
+	p->share = true;
+	for (int i = 0; i < 2; i++)
+		mux_share(p->end[i].m, p->memory, sizeof(p->memory));
 }
 
 static inline void pair_fini(struct pair *p)

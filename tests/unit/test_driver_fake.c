@@ -24,7 +24,7 @@ static int agent_main(char **argv)
 {
 	pid_t pid = getpid();
 
-	if (strcmp(argv[2], "--carrier") || strcmp(argv[3], "listen:4") || strcmp(argv[4], "--settings"))
+	if (strcmp(argv[2], "--carrier") || strcmp(argv[3], "listen:4,5") || strcmp(argv[4], "--settings"))
 		return 3;
 	alarm(150); /* a test that failed leaves nothing behind for long */
 	if (fork() == 0) {

@@ -67,6 +67,8 @@ static void test_history_with_failures(void **state)
 		struct pair p;
 
 		pair_init(&p, seed);
+		if (seed % 3 == 0)
+			pair_share(&p);
 		p.goal_max = 300000;
 		pair_connect(&p);
 		allocator_state = seed;

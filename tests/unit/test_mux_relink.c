@@ -137,6 +137,8 @@ static void test_nothing_is_lost(void **state)
 		struct pair p;
 
 		pair_init(&p, seed);
+		if (seed % 3 == 0)
+			pair_share(&p);
 		if (seed % 4 == 0)
 			p.goal_max = 900000;
 		pair_connect(&p);
@@ -164,6 +166,8 @@ static void test_always_finds_back(void **state)
 		struct pair p;
 
 		pair_init(&p, 1000000 + seed);
+		if (seed % 3 == 0)
+			pair_share(&p);
 		p.end[0].chaos = p.end[1].chaos = seed % 3 == 0;
 		mux_carrier_open(p.end[0].m);
 		mux_carrier_open(p.end[1].m);
