@@ -235,7 +235,8 @@ static size_t parse_hunting(struct mux *m, const uint8_t *p, size_t n)
 	return len < 0 ? 1 : (size_t)len;
 }
 
-static size_t parse_frame(struct mux *m, const uint8_t *p, size_t n)
+/* max: bytes of payload it may have */
+static size_t parse_frame(struct mux *m, const uint8_t *p, size_t n, uint32_t max)
 {
 	struct wire_frame f;
 	size_t len;
@@ -253,7 +254,7 @@ static size_t parse_frame(struct mux *m, const uint8_t *p, size_t n)
 	}
 	if (n < WIRE_HEADER)
 		return 0;
-	if (wire_header_unpack(&f, p, m->peer, m->rx_seq) < 0) {
+	if (wire_header_unpack(&f, p, m->peer, m->rx_seq) < 0 || f.len > max) {
 		mux_link_restart(m);
 		return 1;
 	}
@@ -283,7 +284,7 @@ static int feed_shared(struct mux *m, const struct wire_frame *f)
 	if (!p)
 		return -1;
 	for (size_t at = 0, used; at < f->arg; at += used) {
-		used = p[at] != WIRE_SHARED ? parse_frame(m, p + at, f->arg - at) : 0;
+		used = p[at] != WIRE_SHARED ? parse_frame(m, p + at, f->arg - at, WIRE_DATA_MAX) : 0;
 		if (m->links != links || m->carriers != carriers)
 			return 0;
 		if (!used)
@@ -295,7 +296,7 @@ static int feed_shared(struct mux *m, const struct wire_frame *f)
 
 static size_t parse(struct mux *m, const uint8_t *p, size_t n)
 {
-	return m->up ? parse_frame(m, p, n) : parse_hunting(m, p, n);
+	return m->up ? parse_frame(m, p, n, MUX_FRAME_MAX) : parse_hunting(m, p, n);
 }
 
 /* Whole units from the front of p. Returns how many bytes they have; n when they came from a carrier that is no more. */

@@ -28,7 +28,6 @@ enum {
 	SPARES = 16, TINIES = 8,                /* buffers kept for the next */
 	LEAVING_MAX = 64 << 20,                 /* bytes of buffers kept for streams that the program has let go of */
 	SHARED_PLACES = 32,                     /* handed over and not done with */
-	SHARED_PLACE_MAX = 128 * 1024,          /* so that the guest begins with some while the next is filled */
 	MALFORMED_MAX = 16,                     /* a peer process that broke the protocol so often gets no more answers */
 };
 
@@ -189,8 +188,7 @@ void stream_advance(struct mux_stream *s, uint64_t consumed); /* the peer consum
 /* mux_shared.c */
 void shared_link(struct mux *m);               /* another link begins: nothing of the former is read any more */
 bool shared_is_seen(const struct mux *m);      /* guest: the host of the last hello shares the memory we have */
-uint8_t *shared_place(struct mux *m, size_t *room); /* host: for one frame at least; NULL: not now */
-uint32_t shared_take(struct mux *m, size_t n); /* n bytes were put there; says where, for the frame */
+uint8_t *shared_take(struct mux *m, size_t n, uint32_t *at); /* host: a place for n bytes; NULL: not now */
 const uint8_t *shared_given(struct mux *m, const struct wire_frame *f); /* guest: its frames; NULL: malformed */
 void shared_done(struct mux *m);               /* guest: with the oldest */
 

@@ -160,12 +160,12 @@ static void put_credits(struct mux *m)
 }
 
 /* One turn of the first stream in line: what its frame says. */
-static struct wire_frame turn_of(const struct mux_stream *s)
+static struct wire_frame turn_of(const struct mux_stream *s, size_t max)
 {
 	struct wire_frame f = { .type = WIRE_DATA, .id = s->id, .arg = (uint32_t)s->tx_sent };
 
 	if (s->tx_sent < s->tx_end)
-		f.len = s->tx_end - s->tx_sent < MUX_FRAME_MAX ? (uint32_t)(s->tx_end - s->tx_sent) : MUX_FRAME_MAX;
+		f.len = (uint32_t)(s->tx_end - s->tx_sent < max ? s->tx_end - s->tx_sent : max);
 	if (s->fin && s->tx_sent + f.len == s->tx_end)
 		f.flags = WIRE_FIN;
 	return f;
@@ -186,7 +186,7 @@ static void turn_over(struct mux_stream *s, const struct wire_frame *f)
 static bool put_data(struct mux *m)
 {
 	struct mux_stream *s = node_of(m->ready.next, ready);
-	struct wire_frame f = turn_of(s);
+	struct wire_frame f = turn_of(s, MUX_FRAME_MAX);
 
 	/* A stream that leaves takes its ring along. */
 	if (s->state != STREAM_LEAVING && frame_fits_spread(m, f.len)) {
@@ -202,45 +202,25 @@ static bool put_data(struct mux *m)
 	return true;
 }
 
-/* The turn of a stream with much to say, if it has one now. */
-static struct mux_stream *much_first(const struct mux *m)
-{
-	struct mux_stream *s = list_empty(&m->ready) ? NULL : node_of(m->ready.next, ready);
-
-	return s && turn_of(s).len >= SPREAD_MIN ? s : NULL;
-}
-
-/* The turns of those go to the shared memory, and a frame here says where. False: not now. */
+/* The turn of a stream with much to say goes to the shared memory, and a frame here says where. False: not now. */
 static bool put_shared(struct mux *m)
 {
-	struct wire_frame here = { .type = WIRE_SHARED };
-	uint32_t seq = m->tx_seq;
+	struct mux_stream *s = node_of(m->ready.next, ready);
+	struct wire_frame f = turn_of(s, WIRE_DATA_MAX), here = { .type = WIRE_SHARED };
 	unsigned links = m->links;
-	struct mux_stream *s = much_first(m);
-	size_t room, n = 0;
-	uint8_t *p = s && frame_fits(m) ? shared_place(m, &room) : NULL;
+	uint32_t seq = m->tx_seq;
+	uint8_t *p;
 
-	if (!p)
+	here.arg = FRAME_AROUND + f.len;
+	if (f.len < SPREAD_MIN || !frame_fits(m) || !(p = shared_take(m, here.arg, &here.id)))
 		return false;
-	if (room > SHARED_PLACE_MAX)
-		room = SHARED_PLACE_MAX;
-	for (m->tx_seq++; s && room - n >= WIRE_FRAME_MAX; s = much_first(m)) {
-		struct wire_frame f = turn_of(s);
-
-		wire_header_pack(p + n, &f, m->link, m->tx_seq);
-		ring_get(&s->tx, s->tx_sent, p + n + WIRE_HEADER, f.len);
-		le32_put(p + n + WIRE_HEADER + f.len, wire_trailer(&f, m->link, m->tx_seq++));
-		n += FRAME_AROUND + f.len;
-		turn_over(s, &f);
-		if (m->links != links)
-			return false; /* a reset that found no room ended the conversation */
-	}
-	here.id = shared_take(m, n);
-	here.arg = (uint32_t)n;
-	wire_header_pack(m->out + m->out_len, &here, m->link, seq);
-	le32_put(m->out + m->out_len + WIRE_HEADER, wire_trailer(&here, m->link, seq));
-	output_used(m, FRAME_AROUND);
-	return true;
+	wire_header_pack(p, &f, m->link, seq + 1);
+	ring_get(&s->tx, s->tx_sent, p + WIRE_HEADER, f.len);
+	le32_put(p + WIRE_HEADER + f.len, wire_trailer(&f, m->link, seq + 1));
+	frame_put(m, &here);
+	m->tx_seq++; /* of the one there */
+	turn_over(s, &f);
+	return m->links == links; /* else a reset that found no room ended the conversation */
 }
 
 static bool acks_due(const struct mux *m)

@@ -54,10 +54,10 @@ static void note_done(struct mux *m)
 		s->done = done;
 }
 
-uint8_t *shared_place(struct mux *m, size_t *room)
+uint8_t *shared_take(struct mux *m, size_t n, uint32_t *at)
 {
 	struct shared *s = &m->shared;
-	size_t tail;
+	size_t end = s->size, tail;
 
 	if (!s->on)
 		return NULL;
@@ -66,21 +66,17 @@ uint8_t *shared_place(struct mux *m, size_t *room)
 		return NULL;
 	tail = s->place[s->done % SHARED_PLACES];
 	if (s->made == s->done)
-		tail = s->head = FRAMES_AT;
-	else if (s->head > tail && s->size - s->head < WIRE_FRAME_MAX)
 		s->head = FRAMES_AT;
-	*room = s->made == s->done || s->head > tail ? s->size - s->head : tail - s->head;
-	return *room >= WIRE_FRAME_MAX ? s->memory + s->head : NULL;
-}
-
-uint32_t shared_take(struct mux *m, size_t n)
-{
-	struct shared *s = &m->shared;
-	size_t at = s->head;
-
-	s->place[s->made++ % SHARED_PLACES] = at;
+	else if (s->head > tail && s->size - s->head < n)
+		s->head = FRAMES_AT;
+	if (s->made != s->done && s->head <= tail)
+		end = tail;
+	if (end - s->head < n)
+		return NULL;
+	*at = (uint32_t)s->head;
+	s->place[s->made++ % SHARED_PLACES] = s->head;
 	s->head += n;
-	return (uint32_t)at;
+	return s->memory + *at;
 }
 
 /* --- the guest --- */

@@ -18,7 +18,7 @@ static const struct {
 	[WIRE_RESUME] = { 0, MUX_FRAME_MAX, WIRE_LAST },
 	[WIRE_CONTROL] = { 1, MUX_FRAME_MAX, 0 },
 	[WIRE_CREDIT] = { 0, 0, 0 },
-	[WIRE_DATA] = { 0, MUX_FRAME_MAX, WIRE_FIN },
+	[WIRE_DATA] = { 0, WIRE_DATA_MAX, WIRE_FIN },
 	[WIRE_SHARED] = { 0, 0, 0 },
 };
 

@@ -12,7 +12,8 @@ enum {
 	WIRE_VERSION = 1,
 	WIRE_HEADER = 16,
 	WIRE_TRAILER = 4,
-	WIRE_FRAME_MAX = WIRE_HEADER + MUX_FRAME_MAX + WIRE_TRAILER,
+	WIRE_FRAME_MAX = WIRE_HEADER + MUX_FRAME_MAX + WIRE_TRAILER, /* on a carrier */
+	WIRE_DATA_MAX = 128 * 1024, /* bytes of a stream in one frame of the shared memory */
 	/* Zeros before a hello: enough to complete any frame that was cut, and one more header. */
 	WIRE_PREAMBLE = WIRE_FRAME_MAX + WIRE_HEADER,
 	WIRE_MAGIC = 16,
