@@ -12,6 +12,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { LINK = 0x1234, EPOCH = 77, MAX_STREAMS = 64 };
 
+static uint64_t memory[MUX_SHARED_MIN / sizeof(uint64_t)]; /* shared with the peer */
+
 struct program {
 	struct mux *m;
 	struct feed feed;
@@ -124,6 +126,7 @@ static void hello(struct program *p, uint8_t how)
 	uint8_t b[WIRE_HELLO];
 
 	h.echo = how & 2 ? 5 : p->m->link;
+	h.shared = true;
 	if (how & 4) { /* as if it knew all we said */
 		h.resume = true;
 		h.conversation = p->m->conversation;
@@ -149,7 +152,7 @@ static size_t frame(struct program *p, uint8_t type, const uint8_t *d, size_t n)
 	f.flags = d[1] & 1;
 	len = d[2] | (d[3] & 3) << 8;
 	f.len = (uint32_t)(len < n - 4 ? len : n - 4);
-	if (type == WIRE_CREDIT)
+	if (type == WIRE_CREDIT || type == WIRE_SHARED)
 		f.len = 0;
 	s = stream_find(p->m, f.id);
 	if (s)
@@ -203,6 +206,11 @@ static size_t command(struct program *p, const uint8_t *d, size_t n)
 	case 10:
 		p->lazy = d[0] >> 4;
 		return 1;
+	case 12: /* the peer's word of what it is done with */
+		memory[8] = p->m->link << 32 | (n > 1 ? d[1] : 0);
+		return n < 2 ? n : 2;
+	case 13:
+		return 1 + frame(p, WIRE_SHARED, d + 1, n - 1);
 	case 11:
 		feed(&p->feed, p->m, d + 1, n - 1 < 20 ? n - 1 : 20);
 		return n < 21 ? n : 21;
@@ -220,6 +228,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	p.m = mux_new(MUX_HOST, EPOCH, &ops, &p);
 	assert(p.m);
+	memset(memory, 0, sizeof(memory));
+	mux_share(p.m, memory, sizeof(memory));
 	mux_carrier_open(p.m);
 	for (size_t at = 0; at < size;)
 		at += command(&p, data + at, size - at);

@@ -12,7 +12,7 @@ teardown_file() {
 	limactl-c delete -f s >/dev/null 2>&1 || true
 }
 
-ping_docker() { curl -sS -m 60 --unix-socket "$LIMA_HOME/vm/sock/docker.sock" http://docker/_ping; }
+ping_docker() { curl -sS -m 300 --unix-socket "$LIMA_HOME/vm/sock/docker.sock" http://docker/_ping; }
 listed() { limactl-c list "$1" --format '{{.Status}}'; }
 in_container() { "$DOCKER" exec "$@"; }
 # What goes through the connection between the two containers comes back.
