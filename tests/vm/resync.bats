@@ -47,6 +47,7 @@ call() {
 	[ "$status" -ne 28 ] || touch "$BATS_TEST_TMPDIR/hung"
 	return "$status"
 }
+agent_pid() { control vm GET status | jq -r .agent.pid; }
 # The guest is silent by now: calls fail and do not hang.
 calls_fail() { ! call && ! call && [ ! -e "$BATS_TEST_TMPDIR/hung" ]; }
 # Answers are back, and the socket is one file.
@@ -72,7 +73,12 @@ healed() {
 
 @test "the guest agent killed: calls do not hang, then are answered" {
 	call
+	local before
+	before=$(agent_pid)
 	guest sudo sh -c '(sleep 0.1; pkill -9 -f "[a]gent daemon") >/dev/null 2>&1 &'
+	# Not before it was killed, which is only about to happen.
+	anew() { call || true; [ "$(agent_pid)" != "$before" ]; }
+	wait_until 30 anew
 	healed 20
 	[ ! -e "$BATS_TEST_TMPDIR/hung" ]
 }
