@@ -68,6 +68,15 @@ static void on_trim_timer(struct ga_timer *t)
 	arm_trim(d);
 }
 
+static void on_used(struct ga *ga)
+{
+	struct daemon *d = ga_of(ga, struct daemon, ga);
+
+	trim_used(d->trim);
+	if (!d->trim_timer.armed)
+		arm_trim(d);
+}
+
 static void on_provisioned(struct ga *ga)
 {
 	struct daemon *d = ga_of(ga, struct daemon, ga);
@@ -110,6 +119,7 @@ static void watch_machine(struct daemon *d)
 	else if (ga_loop_add(&d->ga.loop, &d->power, EPOLLIN) < 0)
 		log_error("power button: %s", strerror(errno));
 	d->trim = trim_new(&d->settings);
+	d->ga.used = on_used;
 	d->trim_timer.fn = on_trim_timer;
 	d->trim_watch = (struct ga_watch){ trim_fd(d->trim), on_trim };
 	if (d->trim_watch.fd >= 0 && ga_loop_add(&d->ga.loop, &d->trim_watch, EPOLLIN) < 0)

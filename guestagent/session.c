@@ -324,6 +324,8 @@ static void on_open(void *ctx, struct mux_stream *m, const uint8_t *request, siz
 		if (o.kind == AP_OPEN_TCP && o.port == SSH_PORT)
 			ga_host_keys_tell(ctx);
 		follow_rule(ctx, &o);
+		if (((struct ga *)ctx)->used)
+			((struct ga *)ctx)->used(ctx);
 		openers[o.kind](ctx, m, &o);
 	}
 }

@@ -41,6 +41,7 @@ struct ga {
 	const char *run_dir;
 	struct rlimit files;   /* RLIMIT_NOFILE as we got it; what commands get back */
 	void (*power_off)(struct ga *ga); /* the host asks for it; NULL: it is not for us to do */
+	void (*used)(struct ga *ga); /* the host opened a stream; may be NULL */
 	struct ga_clock clock;
 	struct buf host_keys;  /* the message told last */
 	bool ports_lost;       /* a change could not be queued: the host needs a snapshot */

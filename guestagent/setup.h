@@ -36,7 +36,7 @@
  *   tuning.tmpfsVarLog     "true": /var/log on tmpfs
  *   tuning.syslogRing      bytes of syslogd's ring buffer, 0 = no syslogd
  *   tuning.commit          seconds between ext4's journal commits (read by /lima/init too), 0 = ext4's own
- *   tuning.cacheTrim       "true": see guestagent/trim.h
+ *   tuning.cacheTrim       "true": see guestagent/trim.h; .cacheTrimMinimum (bytes) and .cacheTrimUnless (words) go with it
  *   tuning.fstrimBoot, tuning.fstrimStop   "true": fstrim / at boot, at stop
  *   tuning.dockerLogSize   bytes of one container log file, 0 = unlimited
  *   tuning.dockerLogFiles  how many of them are kept

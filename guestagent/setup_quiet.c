@@ -10,7 +10,7 @@
 static const struct {
 	const char *path, *value;
 } quiet[] = {
-	/* Looks twice a second whether memory is in pieces. */
+	/* Looks twice a second whether memory is in pieces; cache-trim puts it together when there is something to give back. */
 	{ "/proc/sys/vm/compaction_proactiveness", "0" },
 	/* Counters of each processor are added up for who reads /proc/vmstat: every second while they change. */
 	{ "/proc/sys/vm/stat_interval", "30" },

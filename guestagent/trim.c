@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <mntent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #include "guestagent/setup.h"
+#include "guestagent/trim_judge.h"
 #include "lib/cleanup.h"
 #include "lib/clock.h"
 #include "lib/io.h"
@@ -28,8 +30,13 @@
 #define LAST RUN_DIR "/trim.last"
 
 enum {
-	SETTLE_MS = 10 * 1000,        /* what was just used may be used again at once */
-	INTERVAL_MS = 10 * 60 * 1000, /* at most one run in this time */
+	SETTLE_MS = 5 * 1000,        /* what was just used may be used again at once; a quiet machine is paused after 10 s */
+	BOOT_SETTLE_S = 10,
+	INTERVAL_MS = 2 * 60 * 1000, /* at most one run in this time */
+	PATIENCE_MS = 20 * 1000,
+	BUSY_MS = 60 * 1000,         /* until a busy guest is looked at again */
+	DISKS_MAX = 32,
+	SOURCE_MAX = 128,
 	DOCKERD_S = 300,              /* longest wait for dockerd's first answer */
 };
 
@@ -40,6 +47,10 @@ struct trim {
 	bool boot;        /* the run due is the one after boot */
 	int inotify;      /* -1: no containers are watched */
 	int64_t due;      /* of the next run, 0 = none is wanted */
+	int64_t latest;   /* until when that waits for the host's quiet: who asks every second would hold it up for ever */
+	int64_t used;     /* the host's last stream came */
+	uint64_t minimum; /* bytes of clean cache worth dropping */
+	const char *unless; /* names of programs while which run it is kept */
 };
 
 struct trim *trim_new(const struct settings *s)
@@ -51,6 +62,8 @@ struct trim *trim_new(const struct settings *s)
 	t->caches = settings_true(s, "tuning.cacheTrim");
 	t->boot_fstrim = settings_true(s, "tuning.fstrimBoot");
 	t->docker = settings_true(s, "docker");
+	t->minimum = strtoull(settings_get(s, "tuning.cacheTrimMinimum", "0"), NULL, 10);
+	t->unless = settings_get(s, "tuning.cacheTrimUnless", "");
 	t->inotify = -1;
 	if (!t->caches)
 		return t;
@@ -101,8 +114,10 @@ static void want(struct trim *t)
 {
 	int64_t at = trim_next(last_run(), clock_ms());
 
-	if (!t->due || at < t->due)
+	if (!t->due || at < t->due) {
 		t->due = at;
+		t->latest = at + PATIENCE_MS;
+	}
 }
 
 void trim_ready(struct trim *t)
@@ -115,6 +130,16 @@ void trim_ready(struct trim *t)
 	while (read(t->inotify, events, sizeof(events)) > 0)
 		any = true;
 	if (any)
+		want(t);
+}
+
+void trim_used(struct trim *t)
+{
+	if (!t || !t->caches)
+		return;
+	t->used = clock_ms();
+	/* Before the boot's run there is nothing to be told by one more. */
+	if (!t->due && !t->boot && access(LAST, F_OK) == 0)
 		want(t);
 }
 
@@ -145,12 +170,50 @@ int trim_filesystem(const char *path, uint64_t *bytes)
 	return 0;
 }
 
-void trim_page_cache(void)
+/* Of disks the guest may write; the same one may be mounted at several places. */
+static bool is_disk(const struct mntent *m, char seen[][SOURCE_MAX], size_t count)
 {
-	auto_close int fd = open("/proc/sys/vm/drop_caches", O_WRONLY | O_CLOEXEC);
+	if (strncmp(m->mnt_fsname, "/dev/", 5) || hasmntopt(m, "ro") || strlen(m->mnt_fsname) >= SOURCE_MAX)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(seen[i], m->mnt_fsname))
+			return false;
+	return true;
+}
+
+void trim_disks(uint64_t *bytes)
+{
+	char seen[DISKS_MAX][SOURCE_MAX];
+	FILE *f = setmntent("/proc/mounts", "re");
+	struct mntent *m;
+	size_t count = 0;
+	uint64_t one;
+
+	*bytes = 0;
+	while (f && count < DISKS_MAX && (m = getmntent(f))) {
+		if (!is_disk(m, seen, count))
+			continue;
+		snprintf(seen[count++], SOURCE_MAX, "%s", m->mnt_fsname);
+		if (trim_filesystem(m->mnt_dir, &one) == 0)
+			*bytes += one;
+	}
+	if (f)
+		endmntent(f);
+}
+
+static void tell_kernel(const char *path)
+{
+	auto_close int fd = open(path, O_WRONLY | O_CLOEXEC);
 
 	if (fd >= 0 && write(fd, "1", 1) < 0)
-		fprintf(stderr, "lima-guestagent: cache-trim: %s\n", strerror(errno));
+		fprintf(stderr, "lima-guestagent: cache-trim: %s: %s\n", path, strerror(errno));
+}
+
+void trim_page_cache(void)
+{
+	tell_kernel("/proc/sys/vm/drop_caches");
+	/* Only pieces of 2 MiB are reported free. */
+	tell_kernel("/proc/sys/vm/compact_memory");
 }
 
 /* Blocks until dockerd answers: its socket listens from the start and holds our question until then. */
@@ -174,35 +237,62 @@ static void await_dockerd(void)
 			;
 }
 
+/* Drops the page cache if that is worth it; why it was not, or what it gave. */
+static const char *drop(const struct trim *t, uint64_t *bytes)
+{
+	uint64_t before = trim_clean_cache_now(), after;
+
+	if (!t->caches || before < t->minimum)
+		return "little page cache, kept";
+	if (trim_is_kept_warm(t->unless))
+		return "page cache kept warm";
+	trim_page_cache();
+	after = trim_clean_cache_now();
+	*bytes = before > after ? before - after : 0;
+	return "page cache dropped";
+}
+
 /* In a child. */
 static void run(const struct trim *t)
 {
-	uint64_t bytes = 0;
+	uint64_t dropped = 0, bytes = 0;
+	const char *what;
 	FILE *f;
 
 	if (t->boot && t->docker)
 		await_dockerd();
 	if (t->boot)
-		sleep(SETTLE_MS / 1000);
-	if (t->caches)
-		trim_page_cache();
+		sleep(BOOT_SETTLE_S);
+	what = drop(t, &dropped);
 	if (t->caches || t->boot_fstrim)
-		trim_filesystem("/", &bytes);
+		trim_disks(&bytes);
 	f = fopen(LAST, "we");
 	if (f) {
 		fprintf(f, "%lld\n", (long long)clock_ms());
 		fclose(f);
 	}
 	openlog("lima-guestagent", 0, LOG_DAEMON);
-	syslog(LOG_INFO, "%sfstrim: %llu bytes are free on /", t->caches ? "page cache dropped; " : "",
+	syslog(LOG_INFO, "%s: %llu bytes; fstrim: %llu bytes are free on disks", what, (unsigned long long)dropped,
 	       (unsigned long long)bytes);
+}
+
+/* Whether the run that is due has to wait, since the guest is used. */
+static bool put_off(struct trim *t, int64_t now_ms)
+{
+	if (t->boot)
+		return false;
+	if (t->used + SETTLE_MS > now_ms && now_ms < t->latest)
+		t->due = t->used + SETTLE_MS;
+	else if (trim_guest_is_busy())
+		t->due = now_ms + BUSY_MS;
+	return t->due > now_ms;
 }
 
 void trim_expired(struct trim *t, int64_t now_ms)
 {
 	sigset_t none;
 
-	if (!t || !t->due || t->due > now_ms)
+	if (!t || !t->due || t->due > now_ms || put_off(t, now_ms))
 		return;
 	t->due = 0;
 	if (fork() == 0) {

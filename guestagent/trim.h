@@ -1,6 +1,7 @@
-/* trim.h - cache-trim in its plain form: when boot has finished (dockerd answers) or a container has ended, drop the
- * clean page cache and fstrim the root, 10 seconds later and at most every 10 minutes. Nothing ticks while nothing happens: a container's end is told by
- * inotify, and a wait is armed only when there is something to do after it.
+/* trim.h - cache-trim: when boot has finished (dockerd answers), when a container has ended, and when the host has used the guest,
+ * drop the clean page cache and fstrim the disks: once it has been quiet for 5 seconds and its processors and disks are not busy, at most
+ * every 2 minutes, if it is worth it (tuning.cacheTrimMinimum) and nobody needs it warm (tuning.cacheTrimUnless). Nothing ticks while
+ * nothing happens: a container's end is told by inotify, and a wait is armed only when something happened.
  *
  * Wire it so (daemon's loop):
  *   t = trim_new(settings);
@@ -22,6 +23,7 @@ struct trim *trim_new(const struct settings *s); /* NULL when memory is short; a
 void trim_free(struct trim *t);
 int trim_fd(const struct trim *t);
 void trim_ready(struct trim *t);
+void trim_used(struct trim *t); /* the host opened a stream */
 void trim_boot_done(struct trim *t);
 int trim_timeout(const struct trim *t, int64_t now_ms); /* CLOCK_MONOTONIC milliseconds */
 void trim_expired(struct trim *t, int64_t now_ms);
@@ -33,5 +35,7 @@ void trim_page_cache(void); /* drops what is clean */
 
 /* Tells the disk which blocks of the file system at path are free; *bytes how many bytes that were. -1 with errno. */
 int trim_filesystem(const char *path, uint64_t *bytes);
+/* The same for every disk that is mounted and may be written; those that cannot be told are left out. */
+void trim_disks(uint64_t *bytes);
 
 #endif

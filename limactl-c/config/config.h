@@ -190,6 +190,9 @@ struct cfg {
 		uint64_t syslog_ring; /* bytes */
 		uint32_t commit;      /* seconds */
 		bool cache_trim;
+		uint64_t cache_trim_minimum; /* bytes */
+		char **cache_trim_unless;
+		size_t cache_trim_unless_count;
 		bool fstrim_boot, fstrim_stop;
 		uint64_t docker_log_size; /* bytes a log file */
 		uint32_t docker_log_files;

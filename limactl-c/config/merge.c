@@ -60,6 +60,7 @@ static const struct rule rules[] = {
 	ROW("vmOpts.qemu.minimumVersion", DEFAULT, NEWER),
 	/* Ours. Of kernel arguments the last one counts. */
 	ROW("guest.kernelArgs", LOWER_FIRST, LOWER_FIRST),
+	ROW("tuning.cacheTrimUnless", REPLACE, REPLACE),
 	ROW("tuning.fstrim", REPLACE, REPLACE),
 };
 enum { RULES = sizeof(rules) / sizeof(*rules), PATH_LEN = 80 };

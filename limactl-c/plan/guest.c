@@ -91,6 +91,12 @@ static void set_tuning(struct making *m)
 	set_number(p, "tuning.syslogRing", c->tuning.syslog_ring);
 	set_number(p, "tuning.commit", c->tuning.commit);
 	set_bool(p, "tuning.cacheTrim", c->tuning.cache_trim);
+	if (c->tuning.cache_trim) {
+		auto_free char *unless = plan_join(c->tuning.cache_trim_unless, c->tuning.cache_trim_unless_count, " ");
+
+		set_number(p, "tuning.cacheTrimMinimum", c->tuning.cache_trim_minimum);
+		plan_set(p, "tuning.cacheTrimUnless", unless ? unless : "");
+	}
 	set_bool(p, "tuning.fstrimBoot", c->tuning.fstrim_boot);
 	set_bool(p, "tuning.fstrimStop", c->tuning.fstrim_stop);
 	set_number(p, "tuning.dockerLogSize", c->tuning.docker_log_size);

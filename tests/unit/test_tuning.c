@@ -195,15 +195,6 @@ static void test_pauses_grow_and_end(void **state)
 	assert_int_equal(service_pause(4000000000u), 60);
 }
 
-static void test_trim_at_most_every_ten_minutes(void **state)
-{
-	(void)state;
-	assert_int_equal(trim_next(0, 5000), 15000);
-	assert_int_equal(trim_next(5000, 6000), 605000);
-	assert_int_equal(trim_next(5000, 604000), 614000);
-	assert_int_equal(trim_next(5000, 900000), 910000);
-}
-
 static void test_trim_that_is_off_wants_nothing(void **state)
 {
 	struct trim *t = trim_new(&settings);
@@ -231,7 +222,6 @@ int main(void)
 		T(test_check_says_what_is_not_in_force),
 		T(test_check_says_what_is_in_force),
 		T(test_pauses_grow_and_end),
-		T(test_trim_at_most_every_ten_minutes),
 		T(test_trim_that_is_off_wants_nothing),
 	};
 

@@ -68,3 +68,18 @@ resident() {
 	wait_until 60 trimmed
 	wait_until 20 guest test -e /run/lima/trim.last
 }
+
+cached() { guest awk '/^Cached:/ { print $2 }' /proc/meminfo; }
+
+@test "a guest that was used and is quiet lets the page cache go, but not while a database runs" {
+	local before
+	guest sudo sh -c 'cp /bin/busybox /tmp/sleep; cp /bin/busybox /tmp/postgres; ln -sf /tmp/postgres /tmp/db; nohup sh -c "exec -a sleep /tmp/postgres 600" >/dev/null 2>&1 & echo $! >/tmp/db.pid'
+	wait_until 10 guest grep -qx postgres "/proc/$(guest cat /tmp/db.pid)/comm"
+	guest sudo sh -c 'head -c 100000000 /dev/zero >/var/tmp/fill2; sync; rm -f /run/lima/trim.last; touch /run/lima/trim.last'
+	before=$(cached)
+	wait_until 60 guest sh -c 'logread | grep -q "kept warm"'
+	[ "$(cached)" -gt $((before - 80000)) ]
+	guest sudo sh -c 'kill $(cat /tmp/db.pid); : >/run/lima/trim.last'
+	trimmed() { [ "$(cached)" -lt $((before - 80000)) ]; }
+	wait_until 90 trimmed
+}
