@@ -1,5 +1,5 @@
 /* trim.h - cache-trim: when boot has finished (dockerd answers), when a container has ended, and when the host has used the guest,
- * drop the clean page cache and fstrim the disks: once it has been quiet for 5 seconds and its processors and disks are not busy, at most
+ * drop the clean page cache and fstrim the disks: once it has been quiet for 5 seconds and its disks are not busy, at most
  * every 2 minutes, if it is worth it (tuning.cacheTrimMinimum) and nobody needs it warm (tuning.cacheTrimUnless). Nothing ticks while
  * nothing happens: a container's end is told by inotify, and a wait is armed only when something happened.
  *

@@ -68,7 +68,8 @@ bool trim_is_named(const char *words, const char *comm)
 
 bool trim_guest_is_busy(void)
 {
-	static const char *const files[] = { "/proc/pressure/cpu", "/proc/pressure/io", "/proc/pressure/memory" };
+	/* Who only computes does not miss the cache. */
+	static const char *const files[] = { "/proc/pressure/io", "/proc/pressure/memory" };
 	char text[TEXT_MAX];
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
