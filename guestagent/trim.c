@@ -34,7 +34,7 @@ enum {
 	BOOT_SETTLE_S = 10,
 	INTERVAL_MS = 2 * 60 * 1000, /* at most one run in this time */
 	PATIENCE_MS = 20 * 1000,
-	BUSY_MS = 60 * 1000,         /* until a busy guest is looked at again */
+	BUSY_MS = 20 * 1000,         /* until a busy guest is looked at again */
 	DISKS_MAX = 32,
 	SOURCE_MAX = 128,
 	DOCKERD_S = 300,              /* longest wait for dockerd's first answer */
