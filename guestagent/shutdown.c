@@ -144,9 +144,10 @@ int shutdown_main(int argc, char **argv)
 	kill_others(SIGTERM, TERM_WAIT_MS);
 	if (others_run())
 		kill_others(SIGKILL, KILL_WAIT_MS);
+	sync();
+	/* What was freed since the last commit of the journal is not known to be free before this one. */
 	if (wants_fstrim())
 		trim_disks(&trimmed);
-	sync();
 	unmount_all();
 	if (mount(NULL, "/", NULL, MS_REMOUNT | MS_RDONLY, NULL) < 0)
 		log_warn("the root stays writable: %s", strerror(errno));
