@@ -77,9 +77,9 @@ cached() { guest awk '/^Cached:/ { print $2 }' /proc/meminfo; }
 	wait_until 10 guest grep -qx postgres "/proc/$(guest cat /tmp/db.pid)/comm"
 	guest sudo sh -c 'head -c 100000000 /dev/zero >/var/tmp/fill2; sync; rm -f /run/lima/trim.last; touch /run/lima/trim.last'
 	before=$(cached)
-	wait_until 120 guest sh -c 'logread | grep -q "kept warm"'
+	wait_until 260 guest sh -c 'logread | grep -q "kept warm"'
 	[ "$(cached)" -gt $((before - 80000)) ]
 	guest sudo sh -c 'kill $(cat /tmp/db.pid); : >/run/lima/trim.last'
 	trimmed() { [ "$(cached)" -lt $((before - 80000)) ]; }
-	wait_until 200 trimmed # at most one trim in two minutes
+	wait_until 260 trimmed # at most one trim in two minutes
 }
