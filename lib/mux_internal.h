@@ -89,7 +89,7 @@ struct control {
 	size_t part_len;
 };
 
-struct shared {
+struct shared_places {
 	uint8_t *memory; /* NULL: there is none */
 	size_t size;
 	bool on;             /* the host's: the guest of this link sees it */
@@ -123,7 +123,7 @@ struct mux {
 	uint32_t round;
 
 	struct control control;
-	struct shared shared;
+	struct shared_places shared;
 	struct node streams, ready, credits, dead;
 	bool credit_now;
 	struct cursor *cursors;

@@ -12,20 +12,20 @@
 enum { LINK_AT = 0, DONE_AT = 64, FRAMES_AT = 128 };
 
 /* Of the machine's own byte order: both sides run on one processor. */
-static uint64_t *word_at(const struct shared *s, size_t at)
+static uint64_t *word_at(const struct shared_places *s, size_t at)
 {
 	return (uint64_t *)(void *)(s->memory + at);
 }
 
 void mux_share(struct mux *m, void *memory, size_t size)
 {
-	m->shared = (struct shared){ .memory = size >= MUX_SHARED_MIN ? memory : NULL, .size = size, .head = FRAMES_AT };
+	m->shared = (struct shared_places){ .memory = size >= MUX_SHARED_MIN ? memory : NULL, .size = size, .head = FRAMES_AT };
 	shared_link(m);
 }
 
 void shared_link(struct mux *m)
 {
-	struct shared *s = &m->shared;
+	struct shared_places *s = &m->shared;
 
 	s->on = false;
 	s->made = s->done = 0;
@@ -36,7 +36,7 @@ void shared_link(struct mux *m)
 
 bool shared_is_seen(const struct mux *m)
 {
-	const struct shared *s = &m->shared;
+	const struct shared_places *s = &m->shared;
 
 	return s->memory && m->side == MUX_GUEST && m->peer &&
 	       __atomic_load_n(word_at(s, LINK_AT), __ATOMIC_ACQUIRE) == m->peer;
@@ -46,7 +46,7 @@ bool shared_is_seen(const struct mux *m)
 
 static void note_done(struct mux *m)
 {
-	struct shared *s = &m->shared;
+	struct shared_places *s = &m->shared;
 	uint64_t word = __atomic_load_n(word_at(s, DONE_AT), __ATOMIC_ACQUIRE);
 	uint32_t done = (uint32_t)word;
 
@@ -56,7 +56,7 @@ static void note_done(struct mux *m)
 
 uint8_t *shared_take(struct mux *m, size_t n, uint32_t *at)
 {
-	struct shared *s = &m->shared;
+	struct shared_places *s = &m->shared;
 	size_t end = s->size, tail;
 
 	if (!s->on)
@@ -83,7 +83,7 @@ uint8_t *shared_take(struct mux *m, size_t n, uint32_t *at)
 
 const uint8_t *shared_given(struct mux *m, const struct wire_frame *f)
 {
-	const struct shared *s = &m->shared;
+	const struct shared_places *s = &m->shared;
 
 	if (!s->memory || m->side != MUX_GUEST || f->id < FRAMES_AT || f->id > s->size || f->arg > s->size - f->id)
 		return NULL;
@@ -92,7 +92,7 @@ const uint8_t *shared_given(struct mux *m, const struct wire_frame *f)
 
 void shared_done(struct mux *m)
 {
-	struct shared *s = &m->shared;
+	struct shared_places *s = &m->shared;
 
 	__atomic_store_n(word_at(s, DONE_AT), m->peer << 32 | ++s->done, __ATOMIC_RELEASE);
 }
