@@ -12,7 +12,11 @@
 #include "limactl-c/base/mem.h"
 #include "limactl-c/base/text.h"
 
-enum { SINK_MAX = 256 * 1024 }; /* bytes a reader may be behind */
+enum {
+	SINK_MAX = 256 * 1024,     /* bytes a reader may be behind */
+	ERRORS_MAX = SINK_MAX / 2, /* of a line, so that each line has a place of its own there */
+	ESCAPED = sizeof("\\u0001") - 1, /* the most that a byte becomes in JSON */
+};
 
 /* Somebody who reads lines. */
 struct sink {
@@ -119,7 +123,7 @@ static struct sink *sink_new(struct events *ev, int fd)
 static void take_back(struct sink *s)
 {
 	const char *end = memchr(s->out.data, '\n', s->out.len);
-	size_t keep = (size_t)(end - s->out.data) + 1; /* whole lines are put there */
+	size_t keep = (size_t)(end - s->out.data) + 1; /* whole lines are put there, and one alone would have had room */
 	struct buf front = BUF_INIT(SINK_MAX);
 
 	for (const char *p = s->out.data + keep; p < s->out.data + s->out.len; p++)
@@ -173,10 +177,29 @@ static void add_ssh_port(struct events *ev, struct jx *status)
 		jx_set_int(status, "sshLocalPort", ev->ssh_port);
 }
 
+/* The first ones: the guest decides how much there is to say. */
 static void add_errors(struct jx *status, const struct jx *errors)
 {
-	if (jx_count(errors))
-		jx_set(status, "errors", jx_copy(errors));
+	size_t n = jx_count(errors), i, used = 0;
+	struct jx *said;
+
+	if (!n)
+		return;
+	said = jx_new_array();
+	for (i = 0; i < n; i++) {
+		const char *text = jx_as_string(jx_at(errors, i));
+
+		used += ESCAPED * strlen(text) + sizeof("\"\",");
+		if (used > ERRORS_MAX)
+			break;
+		jx_add_string(said, text);
+	}
+	if (i < n) {
+		auto_free char *rest = xasprintf("and %zu more", n - i);
+
+		jx_add_string(said, rest);
+	}
+	jx_set(status, "errors", said);
 }
 
 void events_started(struct events *ev)

@@ -233,6 +233,47 @@ static void a_slow_reader_gets_everything(void **state)
 	close(fd[0]);
 }
 
+/* As much as a guest can have us say of scripts that failed: FAILURES_MAX tails of AP_TAIL_MAX, each byte of them escaped. */
+static void errors_without_end_are_cut_and_counted(void **state)
+{
+	struct events *ev = events_new(loop, -1, 0);
+	struct jx *errors = jx_new_array();
+	auto_buf got = BUF_INIT(1 << 20);
+	char tail[2048];
+	size_t said;
+	int fd[2];
+
+	(void)state;
+	memset(tail, 1, sizeof(tail) - 1);
+	tail[sizeof(tail) - 1] = '\0';
+	for (int i = 0; i < 32; i++)
+		jx_add_string(errors, tail);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
+	events_subscribe(ev, fd[1]);
+	events_running(ev, errors);
+	events_exiting(ev, errors);
+	for (int i = 0; i < 20 && !(got.len && strstr(got.data, "exiting")); i++) {
+		assert_int_equal(buf_adds(&got, read_now(fd[0])), 0);
+		turn();
+	}
+	assert_non_null(strstr(got.data, "\"running\":true,\"degraded\":true"));
+	for (char *line = got.data, *end; (end = strchr(line, '\n')); line = end + 1) {
+		struct err e = { 0 };
+		auto_jx *o = jx_parse(line, (size_t)(end - line), "event", &e);
+		const struct jx *list = jx_member(jx_member(o, "status"), "errors");
+		char rest[64];
+
+		said = jx_count(list) - 1;
+		assert_true(said > 0 && said < 32);
+		assert_string_equal(jx_as_string(jx_at(list, 0)), tail);
+		snprintf(rest, sizeof(rest), "and %zu more", 32 - said);
+		assert_string_equal(jx_as_string(jx_at(list, said)), rest);
+	}
+	events_free(ev);
+	jx_free(errors);
+	close(fd[0]);
+}
+
 int main(void)
 {
 #define T(fn) cmocka_unit_test_setup_teardown(fn, begin, end)
@@ -243,6 +284,7 @@ int main(void)
 		T(readers_get_the_state_and_what_follows),
 		T(a_reader_that_does_not_read_is_told_what_it_missed),
 		T(a_slow_reader_gets_everything),
+		T(errors_without_end_are_cut_and_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
