@@ -8,6 +8,7 @@
 
 #include "lib/cleanup.h"
 #include "limactl-c/base/fs.h"
+#include "limactl-c/base/mem.h"
 #include "limactl-c/cli/haclient.h"
 #include "limactl-c/store/paths.h"
 
@@ -37,21 +38,31 @@ static bool take_logged(struct watched *w, const char *line, size_t len)
 	return true;
 }
 
-/* Returns how many lines were told. */
-static int64_t take_log(struct watched *w)
+static int64_t take_lines_of(struct watched *w, FILE *f)
 {
-	auto_free char *path = path_in(w->inst.dir, PATH_HA_STDOUT), *line = NULL;
-	auto_fclose FILE *f = fopen(path, "re");
+	auto_free char *line = NULL;
 	size_t room = 0;
 	int64_t told = 0;
 	ssize_t n;
 
-	buf_drop_front(&w->logged, w->logged.len);
 	while (f && (n = getline(&line, &room, f)) > 0) {
 		if (line[n - 1] == '\n')
 			told += take_logged(w, line, (size_t)n);
 	}
 	return told;
+}
+
+/* With the part that was moved away when the log became too long. Opened after the other, it is the same file if that happened
+ * in between, so that nothing is missed; what is read twice is told once. Returns how many lines were told. */
+static int64_t take_log(struct watched *w)
+{
+	auto_free char *path = path_in(w->inst.dir, PATH_HA_STDOUT), *before = xasprintf("%s.1", path);
+	auto_fclose FILE *now = fopen(path, "re"), *then = fopen(before, "re");
+	int64_t told;
+
+	buf_drop_front(&w->logged, w->logged.len);
+	told = take_lines_of(w, then);
+	return told + take_lines_of(w, now);
 }
 
 /* One forward as if it had come to be just now. */

@@ -85,14 +85,20 @@ static void agent_end(struct agent *a)
 	assert_int_equal(status, 0);
 }
 
-static void log_has(const char *dir, const char *text)
+static void file_has(const char *path, const char *text)
 {
-	auto_free char *path = path_in(dir, PATH_HA_STDOUT);
 	FILE *f = fopen(path, "w");
 
 	assert_non_null(f);
 	fputs(text, f);
 	fclose(f);
+}
+
+static void log_has(const char *dir, const char *text)
+{
+	auto_free char *path = path_in(dir, PATH_HA_STDOUT);
+
+	file_has(path, text);
 }
 
 static void begin(struct watched *w, const char *dir, const char *since)
@@ -196,13 +202,33 @@ static void test_long_log(void **state)
 	check(*state, "", log.data, A B, C, "abc");
 }
 
+/* A log that became too long: its first part is beside it, and a gap may go back to there. */
+static void test_log_in_two_parts(void **state)
+{
+	auto_free char *path = path_in(*state, PATH_HA_STDOUT), *before = NULL;
+
+	before = xasprintf("%s.1", path);
+	file_has(before, A B);
+	check(*state, "", C, A, D, "abcd");
+	check(*state, "2026-05-01T10:00:00Z", C, A, D, "bcd");
+	check(*state, "", "", B, C, "abc");
+	/* It was moved away between one look and the other. */
+	check(*state, "", A B C, A, D, "abcd");
+	file_has(before, A);
+	log_by_then = C;
+	check(*state, "", "", A, "", "ac");
+	file_has(before, A B);
+	check(*state, "2026-05-01T10:00:00Z", "", A, GAP A D, "bc!d");
+	log_by_then = NULL;
+}
+
 #define T(fn) cmocka_unit_test_setup_teardown(fn, tmp_dir_make, tmp_dir_remove)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_the_log_then_the_stream), T(test_said_by_both_is_told_once), T(test_a_clock_set_back), T(test_a_gap),
-		T(test_first_line_from_long_ago), T(test_lines_of_no_use), T(test_long_log),
+		T(test_first_line_from_long_ago), T(test_lines_of_no_use), T(test_long_log), T(test_log_in_two_parts),
 	};
 
 	signal(SIGPIPE, SIG_IGN);
