@@ -161,6 +161,7 @@ static const struct qemu_step adopt_row[] = {
 };
 static const struct qemu_step pause_row[] = { { WAIT_REPLY, send_stop, NULL } };
 static const struct qemu_step resume_row[] = { { WAIT_REPLY, send_cont, NULL } };
+/* Stopped first: what the host agent writes into the memory it shares with the guest is not seen by a migration under way. */
 static const struct qemu_step save_row[] = {
 	{ WAIT_REPLY, send_stop, NULL },
 	{ WAIT_REPLY, send_rate, NULL },
