@@ -22,7 +22,7 @@ struct idle {
 	struct deadline *look;
 	int64_t look_at; /* for which it is set; INT64_MAX: it is not */
 	int64_t awake_at; /* clock_ms() when it began to run, or a container ended */
-	int64_t asked_at, failed_at; /* Docker was asked last; a step failed */
+	int64_t failed_at; /* when a step did */
 	enum ladder_step step; /* under way; LADDER_STAY: none */
 	enum ladder_state seen;
 	int64_t seen_at; /* since then */
@@ -67,8 +67,6 @@ static void on_watch_ended(void *ctx)
 
 	if (d->ladder.containers == LADDER_ASKED)
 		ask(d); /* it could not begin: what is known is what is asked for */
-	else
-		d->ladder.containers = LADDER_UNKNOWN;
 }
 
 static const struct docker_watch_ops watch_ops = { .begun = ask, .changed = on_changed, .ended = on_watch_ended };
@@ -76,7 +74,7 @@ static const struct docker_watch_ops watch_ops = { .begun = ask, .changed = on_c
 static void ask_for_containers(struct idle *d)
 {
 	d->ladder.containers = LADDER_ASKED;
-	d->asked_at = clock_ms();
+	d->ladder.containers_at = clock_ms();
 	if (docker_watch_is_active(d->watch))
 		ask(d);
 	else
@@ -185,11 +183,12 @@ static void take_in(struct idle *d, int64_t now)
 	l->asked = use_last_asked(u);
 	l->commands = u->commands + harvester_is_busy(d->ha->harvester);
 	l->requests = u->requests;
+	l->told = d->watch && docker_watch_is_active(d->watch);
 	l->wanted = u->wanted;
 	l->held = d->ha->held;
 	if (l->used > d->failed_at)
 		l->failed = LADDER_STAY;
-	if (l->containers != LADDER_ASKED && l->used > d->asked_at)
+	if (l->containers != LADDER_ASKED && l->used > l->containers_at)
 		l->containers = LADDER_UNKNOWN;
 }
 

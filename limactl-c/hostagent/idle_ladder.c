@@ -34,19 +34,21 @@ static bool has_no_engine(const struct ladder *l)
 	return !l->engine;
 }
 
-static bool has_containers(const struct ladder *l)
-{
-	return l->containers == LADDER_SOME;
-}
-
 static bool is_asked(const struct ladder *l)
 {
 	return l->containers == LADDER_ASKED;
 }
 
-static bool is_silent(const struct ladder *l)
+static int64_t containers_until(const struct ladder *l)
 {
-	return l->containers == LADDER_SILENT;
+	if (l->containers != LADDER_SOME)
+		return 0;
+	return l->told ? INT64_MAX : l->containers_at + LADDER_ASK_AGAIN_MS;
+}
+
+static int64_t silent_until(const struct ladder *l)
+{
+	return l->containers == LADDER_SILENT ? l->containers_at + LADDER_ASK_AGAIN_MS : 0;
 }
 
 static int64_t answers_until(const struct ladder *l)
@@ -75,9 +77,9 @@ static const struct {
 	{ LADDER_ANSWERS, N | C, NULL, answers_until },
 	{ LADDER_FAILED, N | C, has_failed, NULL },
 	{ LADDER_NO_ENGINE, N, has_no_engine, NULL },
-	{ LADDER_CONTAINERS, N, has_containers, NULL },
+	{ LADDER_CONTAINERS, N, NULL, containers_until },
 	{ LADDER_ASKING, N, is_asked, NULL },
-	{ LADDER_NO_ANSWER, N, is_silent, NULL },
+	{ LADDER_NO_ANSWER, N, NULL, silent_until },
 };
 
 static struct ladder_next stay(enum ladder_why why, int64_t at)
@@ -100,7 +102,7 @@ static struct ladder_next awake(const struct ladder *l, int64_t now)
 		if (keeps[i].until ? until > now : keeps[i].holds(l))
 			return stay(keeps[i].why, keeps[i].until ? until : INT64_MAX);
 	}
-	if (l->when == LADDER_NO_CONTAINERS && l->containers == LADDER_UNKNOWN)
+	if (l->when == LADDER_NO_CONTAINERS && l->containers != LADDER_NONE)
 		return go(LADDER_ASK);
 	return go(l->pause_ms ? LADDER_PAUSE : LADDER_SUSPEND);
 }

@@ -22,7 +22,7 @@ enum ladder_containers {
 	LADDER_ASKED,   /* it has not answered yet */
 	LADDER_NONE,
 	LADDER_SOME,
-	LADDER_SILENT,  /* it does not answer */
+	LADDER_SILENT,  /* it did not answer */
 };
 
 enum ladder_step { LADDER_STAY, LADDER_ASK, LADDER_PAUSE, LADDER_SUSPEND, LADDER_WAKE };
@@ -47,6 +47,8 @@ enum ladder_why {
 
 /* A question without an answer keeps the machine awake for so long, no longer: some are never answered. */
 enum { LADDER_ANSWER_MS = 10 * 60 * 1000 };
+/* Docker is asked again so long after a question that it did not answer, or whose answer may have changed without a word. */
+enum { LADDER_ASK_AGAIN_MS = 60 * 1000 };
 
 /* Times are clock_ms(). */
 struct ladder {
@@ -58,6 +60,8 @@ struct ladder {
 	int64_t asked; /* when the last asked of those whom the guest owes an answer; 0: nobody */
 	size_t commands, requests;
 	enum ladder_containers containers;
+	int64_t containers_at; /* when Docker was asked for them last */
+	bool told;             /* Docker says when one has ended */
 	bool wanted;   /* somebody came or wrote since it began to go to sleep */
 	bool held;
 	enum ladder_step failed; /* the last step that did, if there was no use since then; LADDER_STAY: none */

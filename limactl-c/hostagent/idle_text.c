@@ -108,7 +108,7 @@ static const struct {
 			       "(idle.when \"noConnections\" does not ask)", NULL },
 	[LADDER_CONTAINERS] = { NULL, say_containers },
 	[LADDER_ASKING] = { "Docker is being asked for its containers", NULL },
-	[LADDER_NO_ANSWER] = { "Docker does not say which containers run", NULL },
+	[LADDER_NO_ANSWER] = { "Docker did not say which containers run; it is asked again within a minute", NULL },
 	[LADDER_HELD] = { "", NULL },
 	[LADDER_FREE] = { "nothing: it goes to sleep", NULL },
 };

@@ -23,8 +23,11 @@ void logs_check(int fd, const char *path)
 	if (rename(path, old) < 0)
 		return;
 	next = fs_open_log(path, &ignored);
-	if (next < 0)
+	/* Without its name it would be taken for somebody else's from now on, and grow for ever. */
+	if (next < 0) {
+		rename(old, path);
 		return;
+	}
 	dup2(next, fd);
 	close(next);
 }

@@ -225,6 +225,16 @@ ping() { curl -sS -m 20 --unix-socket "$SOCK" http://d/_ping; }
 	asleep
 }
 
+@test "a Docker whose events end at once is not asked again and again" {
+	containers '[{"Names": ["/web"], "State": "running"}]'
+	touch "$LIMA_HOME/restless"
+	begin
+	wait_until 10 grep -q 'GET /containers/json' "$LIMA_HOME/asked"
+	sleep 2
+	is running
+	equals "$(grep -c 'GET /containers/json' "$LIMA_HOME/asked")" 1
+}
+
 # voluntary switches of the host agent, which is one thread
 switches() { awk '/^voluntary_ctxt_switches/ { print $2 }' "/proc/$(ha_pid a)/status"; }
 

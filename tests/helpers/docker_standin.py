@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """docker_standin.py FOLDER: stands in for Docker on the unix socket FOLDER/engine, as far as a machine that sleeps asks it.
 FOLDER/list is what /containers/json answers; a line that is appended to FOLDER/events is an event of containers; FOLDER/asked
-gets a line for each request. POST /build answers at once that it has begun, and ends when FOLDER/built is there."""
+gets a line for each request. While FOLDER/restless is there, /events ends soon. POST /build answers at once that it has begun, and ends when FOLDER/built is there."""
 import http.server
 import os
 import socketserver
@@ -43,6 +43,9 @@ class Docker(http.server.BaseHTTPRequestHandler):
                 while True:
                     self.wfile.write(f.readline())
                     time.sleep(0.02)
+                    if os.path.exists(folder + "/restless"):
+                        time.sleep(0.1)
+                        return
         else:
             self.answer(b"OK")
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -96,11 +97,33 @@ static void what_is_not_our_log_stays(void **state)
 	close(pipes[1]);
 }
 
+static void a_log_that_cannot_begin_anew_is_tried_again(void **state)
+{
+	int fd = open_log(), probe = dup(fd);
+	struct rlimit was, none;
+
+	(void)state;
+	fill(fd, LOGS_LIMIT + 1);
+	close(probe);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
+	none = was;
+	none.rlim_cur = (rlim_t)probe; /* all that are free from here on */
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	logs_check(fd, path);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
+	assert_int_equal(size_of(path), LOGS_LIMIT + 1);
+	logs_check(fd, path);
+	assert_int_equal(size_of(old), LOGS_LIMIT + 1);
+	assert_int_equal(size_of(path), 0);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_log_beyond_the_limit_begins_anew, begin, end),
 		cmocka_unit_test_setup_teardown(what_is_not_our_log_stays, begin, end),
+		cmocka_unit_test_setup_teardown(a_log_that_cannot_begin_anew_is_tried_again, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,9 +55,10 @@ static void reasons_to_stay_awake(void **state)
 		{ LADDER_ANSWERS, true, NOW + 1, { .asked = NOW - LADDER_ANSWER_MS + 1 } },
 		{ LADDER_FAILED, true, INT64_MAX, { .failed = LADDER_PAUSE } },
 		{ LADDER_FAILED, true, INT64_MAX, { .failed = LADDER_SUSPEND, .pause_ms = -1 } },
-		{ LADDER_CONTAINERS, false, INT64_MAX, { .containers = LADDER_SOME } },
+		{ LADDER_CONTAINERS, false, INT64_MAX, { .containers = LADDER_SOME, .told = true } },
+		{ LADDER_CONTAINERS, false, NOW + 1, { .containers = LADDER_SOME, .containers_at = NOW - LADDER_ASK_AGAIN_MS + 1 } },
 		{ LADDER_ASKING, false, INT64_MAX, { .containers = LADDER_ASKED } },
-		{ LADDER_NO_ANSWER, false, INT64_MAX, { .containers = LADDER_SILENT } },
+		{ LADDER_NO_ANSWER, false, NOW + 1, { .containers = LADDER_SILENT, .containers_at = NOW - LADDER_ASK_AGAIN_MS + 1 } },
 	};
 
 	(void)state;
@@ -89,6 +90,13 @@ static void docker_is_asked_once_it_is_quiet(void **state)
 	expect(&l, LADDER_ASK, 0, 0);
 	l.used = NOW;
 	expect(&l, LADDER_STAY, LADDER_USED, NOW + PAUSE);
+	/* And again when it did not answer, or does not tell of a container's end: else the machine would be awake for ever. */
+	l = quiet(LADDER_NO_CONTAINERS);
+	l.containers_at = NOW - LADDER_ASK_AGAIN_MS;
+	l.containers = LADDER_SILENT;
+	expect(&l, LADDER_ASK, 0, 0);
+	l.containers = LADDER_SOME;
+	expect(&l, LADDER_ASK, 0, 0);
 	l = quiet(LADDER_NO_CONNECTIONS);
 	l.containers = LADDER_UNKNOWN;
 	expect(&l, LADDER_PAUSE, 0, 0);
