@@ -161,9 +161,8 @@ static const struct qemu_step adopt_row[] = {
 };
 static const struct qemu_step pause_row[] = { { WAIT_REPLY, send_stop, NULL } };
 static const struct qemu_step resume_row[] = { { WAIT_REPLY, send_cont, NULL } };
-/* Stopped first: what the host agent writes into the memory it shares with the guest is not seen by a migration under way. */
 static const struct qemu_step save_row[] = {
-	{ WAIT_REPLY, send_stop, NULL },
+	{ WAIT_REPLY, send_stop, NULL }, /* first: what the host agent writes into shared memory no migration under way sees */
 	{ WAIT_REPLY, send_rate, NULL },
 	{ WAIT_REPLY, send_file, NULL },
 	{ WAIT_REPLY, send_out, NULL },
