@@ -1,7 +1,6 @@
 /* shutdown.c - `agent shutdown`: init's shutdown action. Stops the engine in order, then everything else, gives free
  * blocks back and leaves every file system clean. Every wait has an end. */
 #include <errno.h>
-#include <mntent.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -14,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "guestagent/mount_table.h"
 #include "guestagent/service.h"
 #include "guestagent/setup.h"
 #include "guestagent/setup_util.h"
@@ -80,42 +80,34 @@ static void kill_others(int signal, int wait_ms)
 		usleep(STEP_MS * 1000);
 }
 
-/* The kernel says it first. (To musl's hasmntopt() "errors=continue" has it too.) */
-static bool is_read_only(const struct mntent *m)
-{
-	return strcmp(m->mnt_opts, "ro") == 0 || strncmp(m->mnt_opts, "ro,", 3) == 0;
-}
-
 /* Whether a file system has something to lose: not the root (made read-only later, with every bind mount of it), not
  * what is read-only or lives in memory. Each needless unmount would wait for the kernel. */
-static bool must_unmount(const struct mntent *m, const char *root_device)
+static bool must_unmount(const struct mount_entry *m, const char *root_device)
 {
 	static const char *const volatile_types[] = { "proc", "sysfs", "devtmpfs", "devpts", "tmpfs", "cgroup2", "cgroup",
 						      "tracefs", "debugfs", "securityfs", "bpf", "mqueue", "nsfs",
 						      "rootfs", "ramfs", "binfmt_misc", "hugetlbfs" };
 
 	for (size_t i = 0; i < sizeof(volatile_types) / sizeof(volatile_types[0]); i++)
-		if (strcmp(m->mnt_type, volatile_types[i]) == 0)
+		if (strcmp(m->type, volatile_types[i]) == 0)
 			return false;
-	return !is_read_only(m) && strcmp(m->mnt_fsname, root_device) != 0;
+	return !mount_is_read_only(m) && strcmp(m->source, root_device) != 0;
 }
 
 /* Newest first; what is busy stays, its journal does not lose by it. */
 static void unmount_all(void)
 {
 	char *targets[MOUNTS_MAX], root_device[256] = "";
+	auto_mount_table t = mount_table_open(MOUNT_TABLE);
+	struct mount_entry m;
 	size_t n = 0;
-	struct mntent *m;
-	FILE *f = setmntent("/proc/mounts", "re");
 
-	while (f && n < MOUNTS_MAX && (m = getmntent(f))) {
-		if (strcmp(m->mnt_dir, "/") == 0)
-			snprintf(root_device, sizeof(root_device), "%s", m->mnt_fsname);
-		else if (must_unmount(m, root_device) && (targets[n] = strdup(m->mnt_dir)))
+	while (n < MOUNTS_MAX && mount_table_next(&t, &m)) {
+		if (strcmp(m.path, "/") == 0)
+			snprintf(root_device, sizeof(root_device), "%s", m.source);
+		else if (must_unmount(&m, root_device) && (targets[n] = strdup(m.path)))
 			n++;
 	}
-	if (f)
-		endmntent(f);
 	while (n-- > 0) {
 		umount2(targets[n], 0);
 		free(targets[n]);

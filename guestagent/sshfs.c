@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "guestagent/mount_table.h"
 #include "guestagent/provision.h"
 #include "guestagent/relay.h"
 #include "guestagent/trouble.h"
@@ -71,40 +72,19 @@ static void reason(const struct ga_sshfs *s, int status, char why[400])
 
 /* --- what is mounted --- */
 
-/* A field of /proc/self/mounts, in place: spaces and the like stand there as octal numbers, which musl's getmntent() leaves. */
-static void unescape(char *field)
-{
-	char *to = field;
-
-	while (*field) {
-		if (field[0] == '\\' && strspn(field + 1, "01234567") >= 3) {
-			*to++ = (char)((field[1] - '0') << 6 | (field[2] - '0') << 3 | (field[3] - '0'));
-			field += 4;
-		} else {
-			*to++ = *field++;
-		}
-	}
-	*to = '\0';
-}
-
 /* The paths of sshfs's mounts whose source is source, or, when that is NULL, whose path is point; the last one is left in
  * path. Only the table is read: nothing mounted is touched. */
 static bool find_mount(const char *source, const char *point, char path[AP_PATH_MAX])
 {
-	auto_fclose FILE *f = fopen("/proc/self/mounts", "re");
-	auto_free char *line = NULL;
+	auto_mount_table t = mount_table_open(MOUNT_TABLE);
+	struct mount_entry m;
 	bool found = false;
-	size_t size = 0;
 
-	while (f && getline(&line, &size, f) > 0) {
-		char *rest = line, *what = strsep(&rest, " "), *where = strsep(&rest, " ");
-
-		if (!where || !rest || strncmp(rest, TYPE " ", sizeof(TYPE)))
+	while (mount_table_next(&t, &m)) {
+		if (strcmp(m.type, TYPE) || strlen(m.path) >= AP_PATH_MAX ||
+		    strcmp(source ? m.source : m.path, source ? source : point))
 			continue;
-		unescape(where);
-		if (strlen(where) >= AP_PATH_MAX || strcmp(source ? what : where, source ? source : point))
-			continue;
-		snprintf(path, AP_PATH_MAX, "%s", where);
+		snprintf(path, AP_PATH_MAX, "%s", m.path);
 		found = true;
 	}
 	return found;
@@ -272,9 +252,9 @@ static _Noreturn void run(struct ga *ga, const char *program, const struct ap_op
 
 static int watch(struct ga_sshfs *s, struct err *e)
 {
-	s->mounts = (struct ga_watch){ open("/proc/self/mounts", O_RDONLY | O_CLOEXEC), on_mounts };
+	s->mounts = (struct ga_watch){ open(MOUNT_TABLE, O_RDONLY | O_CLOEXEC), on_mounts };
 	if (s->mounts.fd < 0 || ga_loop_add(&s->ga->loop, &s->mounts, EPOLLPRI) < 0)
-		return err_errno(e, "/proc/self/mounts cannot be watched");
+		return err_errno(e, MOUNT_TABLE " cannot be watched");
 	return 0;
 }
 

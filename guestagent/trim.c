@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
-#include <mntent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include "guestagent/mount_table.h"
 #include "guestagent/setup.h"
 #include "guestagent/trim_judge.h"
 #include "lib/cleanup.h"
@@ -171,12 +171,12 @@ int trim_filesystem(const char *path, uint64_t *bytes)
 }
 
 /* Of disks the guest may write; the same one may be mounted at several places. */
-static bool is_disk(const struct mntent *m, char seen[][SOURCE_MAX], size_t count)
+static bool is_disk(const struct mount_entry *m, char seen[][SOURCE_MAX], size_t count)
 {
-	if (strncmp(m->mnt_fsname, "/dev/", 5) || hasmntopt(m, "ro") || strlen(m->mnt_fsname) >= SOURCE_MAX)
+	if (strncmp(m->source, "/dev/", 5) || mount_is_read_only(m) || strlen(m->source) >= SOURCE_MAX)
 		return false;
 	for (size_t i = 0; i < count; i++)
-		if (!strcmp(seen[i], m->mnt_fsname))
+		if (!strcmp(seen[i], m->source))
 			return false;
 	return true;
 }
@@ -184,21 +184,19 @@ static bool is_disk(const struct mntent *m, char seen[][SOURCE_MAX], size_t coun
 void trim_disks(uint64_t *bytes)
 {
 	char seen[DISKS_MAX][SOURCE_MAX];
-	FILE *f = setmntent("/proc/mounts", "re");
-	struct mntent *m;
+	auto_mount_table t = mount_table_open(MOUNT_TABLE);
+	struct mount_entry m;
 	size_t count = 0;
 	uint64_t one;
 
 	*bytes = 0;
-	while (f && count < DISKS_MAX && (m = getmntent(f))) {
-		if (!is_disk(m, seen, count))
+	while (count < DISKS_MAX && mount_table_next(&t, &m)) {
+		if (!is_disk(&m, seen, count))
 			continue;
-		snprintf(seen[count++], SOURCE_MAX, "%s", m->mnt_fsname);
-		if (trim_filesystem(m->mnt_dir, &one) == 0)
+		snprintf(seen[count++], SOURCE_MAX, "%s", m.source);
+		if (trim_filesystem(m.path, &one) == 0)
 			*bytes += one;
 	}
-	if (f)
-		endmntent(f);
 }
 
 static void tell_kernel(const char *path)

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "guestagent/mount_table.h"
 #include "lib/cleanup.h"
 #include "lib/clock.h"
 #include "lib/log.h"
@@ -47,7 +48,7 @@ static bool wait_for_mounts(int table, int fd, int64_t until)
 
 void wake_mounts(struct wake *w, const struct settings *s, int fd)
 {
-	auto_close int table = open("/proc/self/mounts", O_RDONLY | O_CLOEXEC);
+	auto_close int table = open(MOUNT_TABLE, O_RDONLY | O_CLOEXEC);
 	int64_t until = clock_ms() + WAIT_MS;
 
 	for (unsigned i = 0; i < FE_MOUNTS_MAX; i++) {
