@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/cleanup.h"
@@ -14,17 +12,15 @@
 
 static const char vendor[] = "0x1af4\n", device[] = "0x1110\n";
 
+/* For as long as this program runs. */
 static void share(struct mux *m, int fd)
 {
 	auto_close int mine = fd;
-	struct stat st;
-	void *p;
+	size_t n;
+	void *p = io_map_shared(mine, &n);
 
-	if (mine < 0 || fstat(mine, &st) < 0 || st.st_size <= 0)
-		return;
-	p = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, mine, 0);
-	if (p != MAP_FAILED)
-		mux_share(m, p, (size_t)st.st_size);
+	if (p)
+		mux_share(m, p, n);
 }
 
 static int open_in(const char *dir, const char *name, int flags)

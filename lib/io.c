@@ -2,8 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/stat.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int io_write_full(int fd, const void *p, size_t n)
@@ -90,6 +91,21 @@ int io_pipe(int fd[2], struct err *e)
 	io_set_cloexec(fd[0], true);
 	io_set_cloexec(fd[1], true);
 	return 0;
+}
+
+void *io_map_shared(int fd, size_t *n)
+{
+	struct stat st;
+	void *p;
+
+	*n = 0;
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_size <= 0)
+		return NULL;
+	p = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED)
+		return NULL;
+	*n = (size_t)st.st_size;
+	return p;
 }
 
 int io_socketpair(int fd[2], struct err *e)

@@ -23,6 +23,9 @@ void io_keep_std(void);
 
 /* A pipe, both ends close-on-exec: fd[0] to read, fd[1] to write. */
 int io_pipe(int fd[2], struct err *e);
+/* All of what fd is open for, to be read and written with others who have it; *n its bytes. NULL: there is none, or fd is -1. fd
+ * may be closed afterwards. */
+void *io_map_shared(int fd, size_t *n);
 /* Two ends of a stream of this machine, both close-on-exec. */
 int io_socketpair(int fd[2], struct err *e);
 

@@ -3,15 +3,16 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "lib/cleanup.h"
 #include "lib/clock.h"
+#include "lib/io.h"
 #include "lib/log.h"
 #include "limactl-c/base/mem.h"
-#include "limactl-c/hostagent/shared.h"
 
 enum {
 	READ_SIZE = 64 * 1024,
@@ -28,7 +29,8 @@ struct guest {
 	const struct guest_ops *ops;
 	void *ctx;
 	struct mux *mux;
-	struct shared_memory shared; /* the mux's while there is a carrier */
+	void *shared; /* memory of the machine's, the mux's while there is a carrier; NULL: there is none */
+	size_t shared_size;
 	bool wanted; /* the machine is alive, so there should be a carrier */
 	int fd;      /* the carrier, -1 = none */
 	struct watch *watch;
@@ -141,14 +143,22 @@ static void on_carrier(void *ctx, unsigned events)
 		watch_for(g, WATCH_READ);
 }
 
+static void unshare_memory(struct guest *g)
+{
+	mux_share(g->mux, NULL, 0);
+	if (g->shared)
+		munmap(g->shared, g->shared_size);
+	g->shared = NULL;
+}
+
 /* The machine behind a new carrier may be another one. */
 static void share_memory(struct guest *g)
 {
-	mux_share(g->mux, NULL, 0);
-	shared_unmap(&g->shared);
-	if (g->ops->memory)
-		shared_map(&g->shared, g->ops->memory(g->ctx));
-	mux_share(g->mux, g->shared.p, g->shared.size);
+	auto_close int fd = g->ops->memory ? g->ops->memory(g->ctx) : -1;
+
+	unshare_memory(g);
+	g->shared = io_map_shared(fd, &g->shared_size);
+	mux_share(g->mux, g->shared, g->shared_size);
 }
 
 static void connect_now(void *ctx)
@@ -468,8 +478,8 @@ void guest_free(struct guest *g)
 	watch_free(g->watch);
 	if (g->fd >= 0)
 		close(g->fd);
+	unshare_memory(g);
 	mux_free(g->mux);
-	shared_unmap(&g->shared);
 	deadline_free(g->retry);
 	silence_fini(&g->silence);
 	free(g->read_buf);
