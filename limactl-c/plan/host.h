@@ -36,7 +36,7 @@ struct plan_host {
 	/* for the guest's architecture, see plan_host_for_guest */
 	char *qemu;            /* program, a path or a name to look up in PATH */
 	enum plan_accel accel;
-	bool ivshmem;          /* that QEMU can share memory with a guest which both sides of the channel see */
+	bool ivshmem;          /* that QEMU emulates, and can give the guest memory which both sides of the channel see */
 	char *agent;           /* static guest agent */
 	char *provision;       /* folder share/limactl-c/provision */
 

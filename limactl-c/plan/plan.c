@@ -114,8 +114,7 @@ int plan_make_machine(struct making *m, struct err *e)
 	p->accel = m->h->accel;
 	p->machine = xstrdup(pf->machine);
 	p->cpu = xstrdup(c->cpu_type ? c->cpu_type : p->accel == PLAN_TCG ? pf->tcg_cpu : "host");
-	/* Only where it was measured; some processors that run guests by themselves see such memory another way than their host. */
-	p->shared_memory = m->h->ivshmem && !c->plain && p->accel == PLAN_TCG ? SHARED_MEMORY : 0;
+	p->shared_memory = m->h->ivshmem && !c->plain ? SHARED_MEMORY : 0;
 	p->tb_size = p->accel == PLAN_TCG ? TB_SIZE : 0;
 	p->mac = mac_of(p->dir);
 	make_disks(m);

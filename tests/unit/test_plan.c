@@ -67,7 +67,7 @@ static struct plan_host facts_of(const char *text)
 		.lima_home = xstrdup("/home/jane/.lima"),
 		.qemu = fact(text, "qemu", "qemu-system-x86_64"),
 		.accel = !strcmp(accel, "kvm") ? PLAN_KVM : PLAN_TCG,
-		.ivshmem = !fact_is(text, "ivshmem", "no"),
+		.ivshmem = strcmp(accel, "kvm") != 0,
 		.agent = xstrdup("/opt/share/limactl-c/lima-guestagent.Linux-x86_64"),
 		.provision = xstrdup("/opt/share/limactl-c/provision"),
 		.firmware = none ? NULL : xasprintf("%s_CODE.fd", firmware),
