@@ -314,6 +314,7 @@ static void on_open(void *ctx, struct mux_stream *m, const uint8_t *request, siz
 		[AP_OPEN_EVENTS] = ga_file_events_open,
 		[AP_OPEN_SSHFS] = ga_sshfs_open,
 	};
+	struct ga *ga = ctx;
 	struct ap_open o;
 
 	mux_stream_set(m, NULL);
@@ -322,11 +323,11 @@ static void on_open(void *ctx, struct mux_stream *m, const uint8_t *request, siz
 		mux_reset(m, MUX_RESET_PROTOCOL);
 	} else {
 		if (o.kind == AP_OPEN_TCP && o.port == SSH_PORT)
-			ga_host_keys_tell(ctx);
-		follow_rule(ctx, &o);
-		if (((struct ga *)ctx)->used)
-			((struct ga *)ctx)->used(ctx);
-		openers[o.kind](ctx, m, &o);
+			ga_host_keys_tell(ga);
+		follow_rule(ga, &o);
+		if (ga->used)
+			ga->used(ga);
+		openers[o.kind](ga, m, &o);
 	}
 }
 
